@@ -253,6 +253,10 @@ BOTH: dict[str, tuple[Subject, list[Node], str]] = {
         stateful("early", replicas=5), THREE,
         f"where the pod is placed{UNEVEN.format(5, 3)}{WRITE}",
     ),
+    "zones that fill unevenly once a closed one does not count": (
+        stateful("early", replicas=3), TAINTED_C,
+        f"where the pod is placed{UNEVEN.format(3, 2)}{WRITE}",
+    ),
     "as many replicas in each zone": (stateful("early", replicas=6), THREE, "the pod is placed"),
     "zones that are unknown": (stateful("early", replicas=5), [], "the pod is placed"),
     "minDomains": (

@@ -205,8 +205,12 @@ def _report_narrow_class(
 
 
 def _add_evenness(spread: SpreadConstraint, subject: Subject, zones: _Zones) -> str:
-    """Add to a suggestion what else to change if zones then still fill unevenly; else empty."""
-    replicas = _find_uneven(spread, subject, zones)
+    """
+    Add to a suggestion what else to change if zones then still fill unevenly; else empty.
+
+    Zones that the pods cannot reach do not count any more once TSC105 or TSC116 is satisfied.
+    """
+    replicas = _find_uneven(spread, subject, _Zones(zones.reached, zones.reached))
     if not replicas:
         return ""
     soft = suggest_soft(spread.constraint, subject)
