@@ -320,6 +320,20 @@ def test_a_conflict_that_passes_is_no_reason_to_relax() -> None:
     assert check_rule("TSC109", judged, audit(nodes)) == []
 
 
+def test_a_conflict_that_one_constraint_hides_for_now_is_found() -> None:
+    nodes = [*zones("a1", "a2", "a3", "a4", "b1"), cordon(*zones("b2")), node("b9", "zone-b", GPU)]
+    judged = deployed(spread(), HOST)
+
+    (violation,) = check_rule("TSC109", judged, audit(nodes))
+
+    assert violation.problem == (
+        "once no node is cordoned, not ready or tainted any more, there is no way to place more "
+        'than 5 of 6 replicas one after the other so that "topology.kubernetes.io/zone" keeps '
+        'maxSkew 1 and "kubernetes.io/hostname" keeps maxSkew 1'
+    )
+    assert violation.instead == "maxSkew: 3"
+
+
 def test_different_nodes_may_count_for_zones_and_for_nodes() -> None:
     judged = deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor"))
     nodes = [*UNEVEN, node("cp", "zone-a", GPU)]

@@ -60,27 +60,60 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC109: even zones may exclude even nodes, or even capacity types, in some clusters."""
+    """
+    TSC109: even zones may exclude even nodes, or even capacity types, in some clusters.
+
+    While nodes are closed for now, constraints are judged with these nodes as well. Two may exclude
+    each other only now, or only then, if one of them alone leaves pods Pending now.
+    """
     replicas = subject.most_replicas or 0
     if subject.is_alone:
         return
-    for conflict in find_conflicts(subject, context, replicas):
-        yield _report_conflict(conflict, subject, replicas, context)
+    is_changing = _will_change(subject, context)
+    found = list(find_conflicts(subject, context, replicas))
+    later = list(find_conflicts(subject, context, replicas, once_open=True)) if is_changing else []
+    for conflict in found:
+        is_passing = is_changing and not later
+        yield _report_conflict(conflict, subject, context, _WHILE_CLOSED if is_passing else "")
+    known = [(conflict.outer.index, conflict.inner.index) for conflict in found]
+    for conflict in later:
+        if (conflict.outer.index, conflict.inner.index) not in known:
+            yield _report_conflict(conflict, subject, context, _ONCE_OPEN)
+
+
+_WHILE_CLOSED = "while nodes are cordoned, not ready or tainted, "
+_ONCE_OPEN = "once no node is cordoned, not ready or tainted any more, "
+
+
+def _will_change(subject: Subject, context: AdviceContext) -> bool:
+    """Whether the state of some node keeps its pods away for now."""
+    if context.cluster is None:
+        return False
+    now, later = (
+        context.cluster.topology.reachable("", (), demands).values
+        for demands in (subject.demands, subject.demands.lasting)
+    )
+    return len(now) != len(later)
 
 
 def _report_conflict(
-    conflict: "ConstraintConflict", subject: Subject, replicas: int, context: AdviceContext
+    conflict: "ConstraintConflict", subject: Subject, context: AdviceContext, when: str
 ) -> RuleViolation:
-    """Report a conflict; one that ends with the state of some nodes is no reason to relax any."""
-    outer, inner = conflict.outer, conflict.inner
+    """
+    Report a conflict; one that ends with the state of some nodes is no reason to relax any.
+
+    Args:
+        when: When it exists; empty for always.
+    """
+    outer, inner, replicas = conflict.outer, conflict.inner, subject.most_replicas or 0
     wider = range(inner.max_skew + 1, replicas)
     number = f"{conflict.first - 1} of {replicas} replicas"
-    is_passing = not any(find_conflicts(subject, context, replicas, once_open=True))
+    alone = "" if _will_change(subject, context) else ", though each alone can be kept"
+    is_passing = when == _WHILE_CLOSED
     return RuleViolation(
         subject.field(inner.index),
-        f"{'while nodes are cordoned, not ready or tainted, ' if is_passing else ''}"
-        f"there is no way to place more than {number}{_name_most(subject)} one after the "
-        f"other so that {conflict.describe()}, though each alone can be kept",
+        f"{when}there is no way to place more than {number}{_name_most(subject)} one after the "
+        f"other so that {conflict.describe()}{alone}",
         WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
         f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
     )
