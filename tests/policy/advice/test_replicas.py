@@ -334,6 +334,17 @@ def test_a_conflict_that_one_constraint_hides_for_now_is_found() -> None:
     assert violation.instead == "maxSkew: 3"
 
 
+def test_a_conflict_that_lasts_is_reported_once() -> None:
+    nodes = [*UNEVEN, cordon(*zones("b4"))]
+
+    (violation,) = check_rule("TSC109", deployed(spread(), HOST), audit(nodes))
+
+    assert violation.problem.startswith("there is no way to place more than ")
+    assert not violation.problem.endswith("though each alone can be kept")
+    (always,) = check_rule("TSC109", deployed(spread(), HOST), audit(UNEVEN))
+    assert always.problem.endswith("though each alone can be kept")
+
+
 def test_different_nodes_may_count_for_zones_and_for_nodes() -> None:
     judged = deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor"))
     nodes = [*UNEVEN, node("cp", "zone-a", GPU)]
