@@ -68,8 +68,8 @@ def report_later(
         if _count_places(returned[index], later, subject) <= places[index]:
             continue
         # Several constraints together may allow fewer; TSC109 may name that number.
-        is_bound = len(hard_constraints(subject, context)) > 1
-        number = f"{'at most ' if is_bound else ''}{places[index]} of {awaited} pods"
+        is_upper_bound = len(hard_constraints(subject, context)) > 1
+        number = f"{'at most ' if is_upper_bound else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
             subject.field(index, TAINTS_POLICY if is_enough else ""),
             f"{number} that wait have a place{lacking}: {_describe_unready(tally, now, later)}",

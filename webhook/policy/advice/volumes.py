@@ -137,7 +137,7 @@ def _find_zones(spread: SpreadConstraint, subject: Subject, cluster: ClusterStat
 def _leave_out_closed(
     zones: _Zones, spread: SpreadConstraint, subject: Subject, cluster: ClusterState
 ) -> _Zones:
-    """Leave out the zones that do not count now; all of them once pods have their volumes."""
+    """Leave out the zones that do not count now, unless pods run: their volumes exist already."""
     if any(group.placed for group in subject.running):
         return zones
     key = spread.topology_key
