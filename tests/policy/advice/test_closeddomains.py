@@ -93,8 +93,10 @@ CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDoma
     ),
     "all domains by taints": (spread(), {}, TAINTED_C[2:], None, None),
     "no domain": (IGNORING, {}, THREE, None, None),
-    "nodes without the key": (IGNORING, IN_A, [*THREE, node("x1")],
-                              None, limited("zone-b", "zone-c", number=2, reached=1)),
+    "nodes without the key": (
+        IGNORING, IN_A, [*THREE, node("x1")],
+        limited(number=2, reached=1), limited("zone-b", "zone-c", number=2, reached=1),
+    ),
     "tainted nodes that affinity leaves out": (spread(), IN_A, TAINTED_C, None, None),
 }  # fmt: skip
 

@@ -177,6 +177,21 @@ def test_all_taints_are_named(make: Any) -> None:
     assert "(gpu=a100:NoSchedule, spot:NoExecute) form 2 domains" in violation.problem
 
 
+@pytest.mark.parametrize(("without", "fields"), [(ZONE, ["nodeTaintsPolicy"]), ("rack", [])])
+def test_nodes_without_the_key_of_another_constraint_may_not_count(
+    without: str, fields: list[str]
+) -> None:
+    control_plane = node("cp", "zone-cp", GPU, rack="1")
+    lacking = {key: value for key, value in control_plane.labels.items() if key != without}
+    nodes = [node("a1", "zone-a", rack="1"), node("b1", "zone-b", rack="1")]
+    nodes += [node("c1", "zone-c", GPU, rack="1"), replace(control_plane, labels=lacking)]
+    racked = deployed(spread(), spread(topologyKey="rack"))
+
+    found = [one for one in check_rule("TSC105", racked, admission(nodes)) if "[0]" in one.field]
+
+    assert [one.field.rpartition(".")[2] for one in found] == fields
+
+
 def test_pods_that_follow_the_first_one_miss_no_domain() -> None:
     itself = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
     required = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [itself]}}

@@ -80,9 +80,9 @@ def find_closed(
         return None
     if context.cluster is not None:
         return _find_in_cluster(spread, keys, demands, context.cluster)
-    facts = context.facts
-    if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
-        return None  # nodes without a key do not count, and may be the closed ones
+    facts, others = context.facts, set(keys) - {spread.topology_key}
+    if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in others):
+        return None  # nodes without the key of another one do not count, and may be the closed ones
     return _find_by_index(spread, demands, facts)
 
 
