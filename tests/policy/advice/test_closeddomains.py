@@ -115,6 +115,15 @@ def test_closed_domains(
     assert closed(written, audit(nodes), **spec) == later
 
 
+def test_nodes_without_the_key_of_another_constraint_may_be_the_closed_ones() -> None:
+    context = admission(THREE)
+    (found,) = hard_constraints(deployed(IGNORING), context)
+    demands = deployed(template_spec=IN_A).demands
+
+    assert find_closed(found, (ZONE, HOSTNAME), demands, context) is not None
+    assert find_closed(found, (ZONE, "rack"), demands, context) is None
+
+
 def test_the_fewest_policies_leave_the_domains_out() -> None:
     pools = [node("a1", "zone-a", pool="web"), node("b1", "zone-b", pool="batch")]
 
