@@ -90,13 +90,15 @@ def test_many_steps_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
     assert numbers == ["1", "2", "3", "4", "5", "6", "...", "9", "10", "11", "12", "13", "14"]
 
 
-def test_of_many_domains_the_fullest_are_shown() -> None:
+def test_of_many_domains_the_fullest_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     domains = tuple(RolloutDomain(f"d{number}", number, 0) for number in range(9))
     forecast = replace(FORECAST, start=RolloutStep("", 9, 0, 0, domains), steps=())
 
     assert choose_domains(forecast) == ["d5", "d6", "d7", "d8"]
     assert len(choose_domains(forecast)) == MOST_ROLLOUT_DOMAINS
     assert len(choose_domains(forecast, 20)) == 9
+    written = show(forecast, capsys).lines
+    assert "  zone: old + new pods of 4 of 9 domains; -o json has all" in written
 
 
 def test_a_page_has_the_steps() -> None:

@@ -29,8 +29,11 @@ def show_forecast(forecast: RolloutForecast, terminal: Terminal, keys: KeyNames)
         names = tuple(domain_name(value) for value in shown)
         terminal.table(("step", "", "old", "new", "pending", *names), _list_rows(forecast, shown))
         if names:
-            key = keys.short(forecast.topology_key)
-            terminal.line(f"  {key}: old + new pods of each domain")
+            key, every = keys.short(forecast.topology_key), len(forecast.start.domains)
+            some = f"{len(names)} of {every} domains; -o json has all"
+            terminal.line(
+                f"  {key}: old + new pods of {some if len(names) < every else 'each domain'}"
+            )
         for note in forecast.notes:
             terminal.line(("  note     ", Style.DOUBTFUL), note)
         terminal.line()
