@@ -21,7 +21,7 @@ from webhook.policy.model import HOSTNAME, ZONE
 REPORTING = PENDING_RULES | CLOSED_RULES | {"TSC120"}
 """The rules about pods that stay Pending."""
 
-CLAIMS_DIFFER = ("Pending", "have a place")
+CLAIMS = ("Pending", "have a place")
 """What the finding says of pods that have no place."""
 
 STATES: Mapping[str, Json] = {
@@ -149,5 +149,5 @@ def test_audits_and_explanations_agree(
     assert pending <= before
     assert bool(found) or not pending
     problems = [one["problem"] for one in found if "rollout" not in one["problem"]]
-    claimed = [one for one in problems if any(word in one for word in CLAIMS_DIFFER)]
+    claimed = [one for one in problems if any(word in one for word in CLAIMS)]
     assert pending or not claimed

@@ -154,9 +154,9 @@ def test_whether_a_change_gives_a_value_its_type() -> None:
     (undecoded,) = evaluation.undecoded
     field = format_path(SKEW)
 
-    assert evaluation.reads_type(undecoded, field, Put(SKEW, 1))
-    assert not evaluation.reads_type(undecoded, field, Put(SKEW, "1"))
-    assert not evaluation.reads_type(undecoded, field, Put(MIN_DOMAINS, 1))
+    assert evaluation.has_type_after(undecoded, field, Put(SKEW, 1))
+    assert not evaluation.has_type_after(undecoded, field, Put(SKEW, "1"))
+    assert not evaluation.has_type_after(undecoded, field, Put(MIN_DOMAINS, 1))
 
 
 def test_a_controller_that_only_its_pods_name_is_not_evaluated() -> None:

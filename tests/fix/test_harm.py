@@ -13,8 +13,8 @@ from webhook.fix.harm import (
     changes_request,
     find_lost_place,
     find_worse,
-    finds_key,
     lowers_min_domains,
+    makes_keys_known,
 )
 from webhook.policy.advice.keptpods import DELETE_PENDING
 from webhook.policy.advice.subject import Subject
@@ -85,7 +85,7 @@ FOUND: dict[str, tuple[Subject, Subject, bool]] = {
 
 @pytest.mark.parametrize(("before", "after", "found"), FOUND.values(), ids=FOUND.keys())
 def test_a_key_that_nodes_have_since_a_change(before: Subject, after: Subject, found: bool) -> None:
-    assert finds_key(before, after, audit(UNEVEN)) is found
+    assert makes_keys_known(before, after, audit(UNEVEN)) is found
 
 
 def test_pods_that_waited_before_are_not_caused() -> None:

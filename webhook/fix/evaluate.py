@@ -20,7 +20,7 @@ from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
-from webhook.fix.harm import find_lost_place, find_worse, finds_key, lowers_min_domains
+from webhook.fix.harm import find_lost_place, find_worse, lowers_min_domains, makes_keys_known
 from webhook.fix.report import name_of
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
@@ -228,7 +228,7 @@ class Evaluation:
             return self._find_lost_place(evaluated, after)
         return self._find_harm(evaluated, after)
 
-    def reads_type(self, undecoded: UndecodedObject, field: str, change: Change) -> bool:
+    def has_type_after(self, undecoded: UndecodedObject, field: str, change: Change) -> bool:
         """Whether the value of a field has the right type after a change."""
         value = apply_changes([change], undecoded.document.value)
         document = replace(undecoded.document, value=value)
@@ -262,7 +262,9 @@ class Evaluation:
         return self._evaluate(document, audited)
 
     def _find_harm(self, before: EvaluatedObject, after: EvaluatedObject) -> FixObstacle | None:
-        had_place = not finds_key(before.audited.subject, after.audited.subject, self.grounds)
+        had_place = not makes_keys_known(
+            before.audited.subject, after.audited.subject, self.grounds
+        )
         worse = find_worse(before.findings, after.findings, self._is_fixed, had_place=had_place)
         # Constraints that the API refuses place no pod, so that no place can be lost.
         return worse or (None if before.is_refused else self._find_lost_place(before, after))
@@ -278,7 +280,7 @@ class Evaluation:
         self, before: EvaluatedObject, after: EvaluatedObject
     ) -> FixObstacle | None:
         changed = before.audited.subject, after.audited.subject
-        if finds_key(*changed, self.grounds):
+        if makes_keys_known(*changed, self.grounds):
             return None
         return find_lost_place(*changed, self.grounds)
 

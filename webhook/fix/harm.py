@@ -106,8 +106,8 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     return UNKNOWN_PODS if after.is_bare else UNKNOWN_NUMBER
 
 
-def finds_key(before: Subject, after: Subject, grounds: AdviceContext) -> bool:
-    """Whether nodes have the keys of all hard constraints since a change; no pod had a node."""
+def makes_keys_known(before: Subject, after: Subject, grounds: AdviceContext) -> bool:
+    """Whether only a change gives all hard constraints keys of nodes: no pod had one before."""
     return _lacks_key(before, grounds) and not _lacks_key(after, grounds)
 
 

@@ -20,7 +20,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
     constraint_selector,
-    list_names,
+    list_controller_names,
     own_selector,
 )
 from webhook.policy.model import LabelSelector
@@ -88,7 +88,7 @@ def correct_selector(context: FindingContext) -> Solution:
     if not context.subject.path and own.keys().isdisjoint(NAMING_LABELS):
         naming, required = _correct_misspellings(context, pairs), pairs.keys()
     else:
-        names = list_names(context.subject, pairs)
+        names = list_controller_names(context.subject, pairs)
         naming = {key: own[key] for key in own if key in pairs} | names if names else own
         required = naming.keys() & set(NAMING_LABELS) or naming.keys()
     others = {key: value for key, value in pairs.items() if key not in naming}

@@ -38,7 +38,7 @@ def correct_type(
     change = _find_change(undecoded.document.value, path, finding.problem)
     if change is None or undecoded.is_duplicate(path):
         return BY_HAND
-    return (change,) if evaluation.reads_type(undecoded, finding.field, change) else BY_HAND
+    return (change,) if evaluation.has_type_after(undecoded, finding.field, change) else BY_HAND
 
 
 def _find_change(value: Any, path: FieldPath, problem: str) -> Put | None:

@@ -21,7 +21,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import volumes_divide, volumes_keep_pods, volumes_return
+from webhook.policy.advice.volumes import volumes_keep_pods, volumes_limit_nodes, volumes_return
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
@@ -199,7 +199,7 @@ def test_volumes_that_divide_the_nodes(judged: Subject, nodes: list[Node], divid
     cluster = audit(nodes, storage_classes=CLASSES).cluster
 
     assert cluster is not None
-    assert volumes_divide(judged, cluster) is divided
+    assert volumes_limit_nodes(judged, cluster) is divided
 
 
 def test_an_admission_knows_no_classes() -> None:

@@ -26,7 +26,7 @@ from webhook.policy.advice.placing import accepts, accepts_pod, suggest_placing
 from webhook.policy.advice.replacedpod import can_replace_any, remove_first
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity, read_affinity
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import volumes_divide
+from webhook.policy.advice.volumes import volumes_limit_nodes
 from webhook.policy.model import Node
 from webhook.policy.placement.allowedvalues import admits_no_node
 from webhook.policy.placement.nodes import Demands, uncordon
@@ -111,7 +111,7 @@ def _judge_replaced(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
     if reached and tallies and not accepts_pod(tallies, pod.demands, cluster, affinity):
         name = f"{first.name}, once a rollout or an eviction deletes it"
         found = _report_rejected(first.subject, tallies, affinity, first.context, name)
-        returns = volumes_divide(subject, cluster)  # to a node of its zone
+        returns = volumes_limit_nodes(subject, cluster)  # to a node of its zone
         cordoned = "" if returns else _suggest_uncordon(tallies, pod.demands, cluster, affinity)
         yield found._replace(problem=found.problem + cordoned)
 

@@ -6,6 +6,7 @@ placement avoids, while both rules suggest only what holds in every order, by ``
 """
 
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from functools import partial
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -32,6 +33,14 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.model import ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
+
+
+class _Period(StrEnum):
+    """When two constraints exclude each other, as the beginning of a sentence."""
+
+    ALWAYS = ""
+    WHILE_CLOSED = "while nodes are cordoned, not ready or tainted, "
+    ONCE_OPEN = "once no node is cordoned, not ready or tainted any more, "
 
 
 def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -66,23 +75,20 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     While nodes are closed for now, constraints are judged with these nodes as well. Two may exclude
     each other only now, or only then, if one of them alone leaves pods Pending now.
     """
-    replicas = subject.most_replicas or 0
-    if subject.is_alone:
-        return
-    is_changing = _will_change(subject, context)
-    found = list(find_conflicts(subject, context, replicas))
-    later = list(find_conflicts(subject, context, replicas, once_open=True)) if is_changing else []
-    for conflict in found:
-        is_passing = is_changing and not later
-        yield _report_conflict(conflict, subject, context, _WHILE_CLOSED if is_passing else "")
-    known = [(conflict.outer.index, conflict.inner.index) for conflict in found]
-    for conflict in later:
-        if (conflict.outer.index, conflict.inner.index) not in known:
-            yield _report_conflict(conflict, subject, context, _ONCE_OPEN)
-
-
-_WHILE_CLOSED = "while nodes are cordoned, not ready or tainted, "
-_ONCE_OPEN = "once no node is cordoned, not ready or tainted any more, "
+    if subject.is_alone or len(subject.constraints) <= 1:
+        return  # most workloads
+    replicas, is_changing = subject.most_replicas or 0, _will_change(subject, context)
+    found = {one.pair: one for one in find_conflicts(subject, context, replicas)}
+    later = found
+    if is_changing:
+        opened = find_conflicts(subject, context, replicas, once_open=True)
+        later = {one.pair: one for one in opened}
+    for pair, conflict in found.items():
+        period = _Period.ALWAYS if pair in later else _Period.WHILE_CLOSED
+        yield _report_conflict(conflict, subject, context, period)
+    for pair, conflict in later.items():
+        if pair not in found:
+            yield _report_conflict(conflict, subject, context, _Period.ONCE_OPEN)
 
 
 def _will_change(subject: Subject, context: AdviceContext) -> bool:
@@ -97,22 +103,17 @@ def _will_change(subject: Subject, context: AdviceContext) -> bool:
 
 
 def _report_conflict(
-    conflict: "ConstraintConflict", subject: Subject, context: AdviceContext, when: str
+    conflict: "ConstraintConflict", subject: Subject, context: AdviceContext, period: _Period
 ) -> RuleViolation:
-    """
-    Report a conflict; one that ends with the state of some nodes is no reason to relax any.
-
-    Args:
-        when: When it exists; empty for always.
-    """
+    """Report a conflict; one that ends with the state of some nodes is no reason to relax any."""
     outer, inner, replicas = conflict.outer, conflict.inner, subject.most_replicas or 0
     wider = range(inner.max_skew + 1, replicas)
     number = f"{conflict.first - 1} of {replicas} replicas"
     alone = "" if _will_change(subject, context) else ", though each alone can be kept"
-    is_passing = when == _WHILE_CLOSED
+    is_passing = period is _Period.WHILE_CLOSED
     return RuleViolation(
         subject.field(inner.index),
-        f"{when}there is no way to place more than {number}{_name_most(subject)} one after the "
+        f"{period}there is no way to place more than {number}{_name_most(subject)} one after the "
         f"other so that {conflict.describe()}{alone}",
         WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
         f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
@@ -132,6 +133,11 @@ class ConstraintConflict(NamedTuple):
     outer: SpreadConstraint
     inner: SpreadConstraint
     first: int
+
+    @property
+    def pair(self) -> frozenset[int]:
+        """The indexes of both."""
+        return frozenset((self.outer.index, self.inner.index))
 
     def describe(self) -> str:
         """Describe the constraints, as ``"zone" keeps maxSkew 1 and "rack" keeps maxSkew 2``."""

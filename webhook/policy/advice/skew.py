@@ -28,7 +28,7 @@ from webhook.policy.advice.restarts import (
     suggest_within_zones,
 )
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import volumes_divide, volumes_keep_pods
+from webhook.policy.advice.volumes import volumes_keep_pods, volumes_limit_nodes
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.placement.tallies import PodTally
 
@@ -189,7 +189,7 @@ def _suggest_evictions(
     context: AdviceContext,
 ) -> str:
     """Suggest how to place pods anew that nothing else keeps uneven."""
-    if volumes_divide(subject, cluster):
+    if volumes_limit_nodes(subject, cluster):
         return suggest_within_zones(subject)
     orders = read_orders(subject, context)
     may_stop = orders is not None and orders.all_fit() is False

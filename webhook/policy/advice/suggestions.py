@@ -60,7 +60,7 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     return f"{written}\n{member('matchLabelKeys', kept or None)}"
 
 
-def list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
+def list_controller_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
     """List the labels, of some keys, with which the controller names the workload on its pods."""
     added = subject.common_labels.items() - subject.labels.items()
     name = subject.metadata.name
@@ -71,7 +71,7 @@ def list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
 def _correct_names(constraint: Constraint, subject: Subject) -> LabelSelector | None:
     """Correct the selector of a constraint that names another workload; None if it names none."""
     written = constraint.label_selector.match_labels if constraint.label_selector else {}
-    names = list_names(subject, written)
+    names = list_controller_names(subject, written)
     if not names:
         return None
     kept = {key: written[key] for key in written if subject.common_labels.get(key) == written[key]}

@@ -74,8 +74,8 @@ def volumes_keep_pods(subject: Subject, key: str, cluster: ClusterState) -> bool
     return is_location and _volumes_last(subject, cluster.storage_classes)
 
 
-def volumes_divide(subject: Subject, cluster: ClusterState) -> bool:
-    """Whether replaced pods may have to return to nodes of one of several zones."""
+def volumes_limit_nodes(subject: Subject, cluster: ClusterState) -> bool:
+    """Whether volumes may limit pods that are replaced to the nodes of one of several zones."""
     zones = (cluster.lasting_domains(key, (key,), subject.demands).sizes for key in ZONES)
     return max(map(len, zones)) > 1 and _volumes_last(subject, cluster.storage_classes)
 
