@@ -12,6 +12,8 @@ from webhook.manifests import Document, parse, read_objects
 from webhook.manifests.positions import DocumentText, read_tree
 from webhook.policy.paths import FieldPath
 
+LONG = 100_000  # characters; longer than what is searched for a line
+
 
 def read(text: str) -> DocumentText:
     (document,) = parse(text, "x")
@@ -81,6 +83,16 @@ def test_lines_are_counted_in_any_order() -> None:
     lines = DocumentText("a\nb\r\nc", 7, 0)
 
     assert [lines.line_at(position) for position in (5, 0, 2, 1, 4)] == [9, 7, 8, 7, 8]
+
+
+@given(st.lists(st.integers(0, 3 * LONG), min_size=1, max_size=5))
+def test_lines_of_a_long_text_are_counted_in_any_order(positions: list[int]) -> None:
+    text = ("x" * 999 + "\n") * (3 * LONG // 1_000) + "\n" * LONG
+    lines = DocumentText(text, 1, 0)
+
+    found = [lines.line_at(position) for position in positions]
+
+    assert found == [1 + text[:position].count("\n") for position in positions]
 
 
 # text, path, duplicate keys

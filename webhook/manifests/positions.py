@@ -22,6 +22,9 @@ from webhook.policy.paths import FieldPath
 
 _BRACKETS = ("{", "[")
 
+_BLOCK = 64 * 1024
+"""Characters between places whose lines are known: to find a line, fewer than that are searched."""
+
 _content = re.compile(r"\S").search
 
 
@@ -58,7 +61,6 @@ class DocumentText:
     start: int
     outline: Outline | None = None
     items: Sequence[Span] | None = None
-    _counted: tuple[int, int] = (0, 0)  # a position, and the number of line breaks before it
     _item: tuple[Span, Tree, int] | None = None  # the last item of a List that was read
 
     def line(self, path: FieldPath) -> int:
@@ -67,13 +69,12 @@ class DocumentText:
 
     def line_at(self, position: int) -> int:
         """Return the line of a character, as editors and ``grep -n`` count: by line feeds."""
-        before, breaks = self._counted
-        if before <= position:
-            breaks += self.content.count("\n", before, position)
-        else:
-            breaks -= self.content.count("\n", position, before)
-        self._counted = position, breaks
-        return self.first + breaks
+        block = position // _BLOCK
+        for number in range(len(self._breaks), block + 1):
+            start = (number - 1) * _BLOCK
+            self._breaks.append(self._breaks[-1] + self.content.count("\n", start, start + _BLOCK))
+        inside = self.content.count("\n", block * _BLOCK, position)
+        return self.first + self._breaks[block] + inside
 
     def find_position(self, path: FieldPath) -> int:
         """Find the first character of a member's key or of an item, else of what contains it."""
@@ -96,6 +97,11 @@ class DocumentText:
             node = entries[-1].node if entries else tree.root
             for inner, places in list_duplicate_keys(node):
                 yield DuplicateKey(inner, tuple(self.line_at(offset + place) for place in places))
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """The number of line breaks before each block, as far as it was needed."""
+        return [0]
 
     @cached_property
     def tree(self) -> Tree:
