@@ -1,6 +1,6 @@
 """New pods are placed one after another, those of a StatefulSet by their ordinals."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace as replace_fields
 from itertools import islice
 
@@ -145,14 +145,28 @@ def test_another_choice_may_leave_pods_if_some_order_does(
     assert note.endswith(end)
 
 
-def test_whether_pods_that_differ_fit_in_every_order_is_not_known() -> None:
-    crossing = scenario(RACKS, spread_over(), spread_over("rack"))
-    succession = PodSuccession(lambda _ordinal: NewPod(crossing.pod, crossing.spreads))
-    placed = place_pods(crossing, 1, succession).placed
+# what builds the labels of a pod from its ordinal, and the end of the note
+DIFFERING: dict[str, tuple[Callable[[int], dict[str, str]], str]] = {
+    "by a label that is not read": (lambda ordinal: {"app": "web", "index": str(ordinal)}, "nodes"),
+    "by a label that is selected": (lambda ordinal: {"app": "web" * ordinal}, "some Pending"),
+}
 
-    (note,) = describe_choice(crossing, 1, succession, placed)
 
-    assert note.endswith("and then perhaps leave some Pending")
+@pytest.mark.parametrize(("build", "end"), DIFFERING.values(), ids=DIFFERING.keys())
+def test_whether_pods_that_differ_fit_in_every_order_is_known_if_they_are_counted_alike(
+    build: Callable[[int], dict[str, str]], end: str
+) -> None:
+    nodes = [node(f"{zone}{number}", zone) for zone in "abc" for number in (1, 2)]
+    crossing = scenario(nodes, spread_over(), spread_over(HOSTNAME))
+    succession = PodSuccession(
+        lambda ordinal: NewPod(replace(crossing.pod, labels=build(ordinal)), crossing.spreads)
+    )
+    placed = place_pods(crossing, 3, succession).placed
+
+    (note,) = describe_choice(crossing, 3, succession, placed)
+
+    assert placed.total() == 3
+    assert note.endswith(end)
 
 
 # the zone of the volume of each ordinal, or none; the node of each new pod that has one

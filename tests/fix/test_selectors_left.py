@@ -171,6 +171,21 @@ def test_a_default_of_a_profile_is_left(rule: str, change: dict[str, Any]) -> No
     assert reasons(outcome.left) == {rule: "change the defaults of profile all"}
 
 
+@pytest.mark.parametrize(
+    ("rule", "selector"), [("TSC101", "{matchLabels: {app: web}}"), ("TSC102", "{}")]
+)
+def test_a_selector_by_labels_that_the_workload_does_not_select_is_left(
+    rule: str, selector: str
+) -> None:
+    written = deployment(listed(entry(labelSelector=selector)), "{app: wep}")
+    refused = written.replace("spec:\n", "spec:\n  selector: {matchLabels: {app: web}}\n", 1)
+
+    outcome = run_fix(refused, options(rule))
+
+    reason = "first make the labels of the template match spec.selector, which requires app: web"
+    assert reasons(outcome.left) == {rule: reason}
+
+
 ZONAL = """\
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

@@ -25,6 +25,7 @@ from webhook.policy.advice.awaitedpods import AwaitedPods
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraints
+from webhook.policy.selectors import matches
 
 TRIED_TWICE = 1000  # replicas that are placed a second time, to see whether other choices matter
 
@@ -171,11 +172,26 @@ def _fit_in_every_order(scenario: Scenario, number: int, succession: PodSuccessi
     """
     if len({spread.topology_key for spread in scenario.spreads.hard}) <= 1:
         return True
-    if succession.build is not None:
-        return None  # the constraints of these pods may count different pods
+    if not _count_alike(scenario, number, succession):
+        return None
     placement = scenario.placement()
     nodes = [one for one in scenario.topology.nodes if one.name not in placement.refused]
     return AwaitedPods.read(placement.tallies.hard, nodes, number).fit()
+
+
+def _count_alike(scenario: Scenario, number: int, succession: PodSuccession) -> bool:
+    """Whether the new pods differ in nothing but names, and labels that no constraint reads."""
+    if succession.build is None:
+        return True
+    upcoming = islice((new for _, new in succession.follow(scenario)), min(number, TRIED_TWICE))
+    return len({_describe_counting(new) for new in upcoming}) <= 1
+
+
+def _describe_counting(new: Scenario) -> bytes:
+    """Describe which nodes a pod can go to, which pods its constraints count, and whether it."""
+    pod, spreads = new.pod, new.spreads
+    counted = [matches(spread.selector, pod.labels) for spread in (*spreads.hard, *spreads.soft)]
+    return msgspec.json.encode((replace(pod, name="", uid="", labels={}), spreads, counted))
 
 
 def describe_succession(

@@ -20,6 +20,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
     constraint_selector,
+    describe_refused_labels,
     list_controller_names,
     own_selector,
 )
@@ -49,6 +50,8 @@ def write_own_selector(context: FindingContext) -> Solution:
 
 
 def _select_own(context: FindingContext, but: tuple[str, ...]) -> Solution:
+    if refused := describe_refused_labels(context.subject):
+        return FixObstacle(refused)
     found = own_selector(context.subject, context.grounds.cluster)
     own = dict(sorted(found.match_labels.items()))
     pairs = {key: value for key, value in own.items() if key not in but}
@@ -78,6 +81,8 @@ def _put_pairs(context: FindingContext, pairs: dict[str, str]) -> Put:
 def correct_selector(context: FindingContext) -> Solution:
     """Replace the selector's values by those of the pods' labels (TSC101)."""
     selector, survey = context.constraint.label_selector, context.grounds.cluster
+    if refused := describe_refused_labels(context.subject):
+        return FixObstacle(refused)
     own = constraint_selector(context.subject, context.constraint, survey).match_labels
     if not own:
         return NO_LABELS

@@ -28,7 +28,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, Constraint, Node
+from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.podlabels import JOB_NAME, WORKER_SET_NAME
 
@@ -164,6 +164,16 @@ def test_the_closed_domains_and_the_places_are_named(
 
     assert violation.field == f"spec.template.spec.topologySpreadConstraints[0]{field}"
     assert violation.problem == f"{UNREADY}, not ready or tainted for now, {effect}"
+
+
+def test_nodes_that_return_are_no_cause_beside_enough_domains() -> None:
+    """The zone that affinity closes counts without pods; TSC116 reports it."""
+    nodes = [*zones("a1", "b1", "b2"), *map(cordon, zones("b3", "c1"))]
+    honoring = spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor", nodeAffinityPolicy="Ignore")
+    judged = deployed(honoring, template_spec={"nodeSelector": {ZONE: "zone-b"}})
+
+    assert check_rule("TSC106", judged, audit(nodes)) == []
+    assert check_rule("TSC116", judged, audit(nodes))
 
 
 INDEX = "jobset.sigs.k8s.io/job-index"

@@ -26,7 +26,7 @@ from webhook.policy.kinds import (
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
 )
-from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
+from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta
 
 SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
     "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
@@ -89,6 +89,30 @@ def test_a_workload_is_identified_by_its_own_selector(
 def replicas_of_redis(labels: Json = REPLICA, selected: Json = REDIS, replicas: int = 3) -> Subject:
     selector = {"matchLabels": selected}
     return subject(workload(kind=STATEFUL_SET, labels=labels, selector=selector, replicas=replicas))
+
+
+# kind, matchLabels of its own selector, labels of its template, whether these are refused
+REFUSED: dict[str, tuple[GroupKind, Json, Json, bool]] = {
+    "alike": (DEPLOYMENT, {"app": "web"}, {"app": "web", "tier": "x"}, False),
+    "misspelled": (DEPLOYMENT, {"app": "web"}, {"app": "wep"}, True),
+    "missing": (STATEFUL_SET, {"app": "web", "tier": "x"}, {"tier": "x"}, True),
+    "no selector": (DEPLOYMENT, {}, {"app": "web"}, False),
+    "generated": (JOB, {JOB_UID: "1"}, {"a": "b"}, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs", "labels", "refused"), REFUSED.values(), ids=REFUSED.keys()
+)
+def test_labels_that_the_selector_of_the_workload_does_not_match_come_first(
+    kind: GroupKind, pairs: Json, labels: Json, *, refused: bool
+) -> None:
+    judged = subject(workload(kind=kind, labels=labels, selector={"matchLabels": pairs}), PATH)
+
+    written = suggest_selector(judged, Constraint(), None)
+
+    first = "# first make the labels of the template match spec.selector, which requires app: web"
+    assert (written == first) is refused
 
 
 MEMBERS = {"StatefulSet/web": REPLICA, "StatefulSet/redis-master": MASTER}

@@ -65,14 +65,15 @@ def report_later(
     lacking = _name_lacking(subject, cluster)
     for tally in tallies:
         index = tally.spread.index
-        if _count_places(returned[index], later, subject) <= places[index]:
+        unready = _describe_unready(tally, now, later)
+        if not unready or _count_places(returned[index], later, subject) <= places[index]:
             continue
         # Several constraints together may allow fewer; TSC109 may name that number.
         is_upper_bound = len(hard_constraints(subject, context)) > 1
         number = f"{'at most ' if is_upper_bound else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
             subject.field(index, TAINTS_POLICY if is_enough else ""),
-            f"{number} that wait have a place{lacking}: {_describe_unready(tally, now, later)}",
+            f"{number} that wait have a place{lacking}: {unready}",
             member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
             f"{number} have a place while nodes are {_CLOSED}",
         )
@@ -123,17 +124,25 @@ def _name_lacking(subject: Subject, cluster: ClusterState) -> str:
 
 
 def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node]) -> str:
-    """Name the domains that are closed for now, and why this matters to the others."""
+    """
+    Name the domains that are closed for now, and why this matters to the others.
+
+    Returns:
+        Empty if they do not keep the global minimum at 0: another domain without pods does, which
+        stays closed, and which other rules report.
+    """
     key, required = tally.spread.topology_key, tally.spread.min_domains
     opened = {node.labels.get(key) for node in now}
     returning = {node.labels[key] for node in later if key in node.labels}
     closed = sorted(returning - opened)
-    unready = f"all nodes of {join_names(closed)} that they can go to are {_CLOSED}"
-    counted = [value for value in closed if value in tally.domains.sizes]
-    if counted == closed:
-        return f"{unready}, but {quote_value(key)} counts them"
-    number = count_of(len(tally.domains.sizes), "domain")
-    return f"{unready}, so that {quote_value(key)} has {number}, and minDomains is {required}"
+    if len(tally.domains.sizes) < required:
+        number = count_of(len(tally.domains.sizes), "domain")
+        effect = f", so that {quote_value(key)} has {number}, and minDomains is {required}"
+    else:
+        closed = [value for value in closed if value in tally.domains.sizes]
+        effect = f", but {quote_value(key)} counts them"
+    named = join_names(closed)
+    return f"all nodes of {named} that they can go to are {_CLOSED}{effect}" if closed else ""
 
 
 def _is_honoring_enough(

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from webhook.policy import render
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.counting import list_revision_keys, may_add, other_workloads
+from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.podselectors import (
     NAMING_LABELS,
     correct_requirements,
     list_shared_labels,
 )
-from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.subject import SELECTOR_REQUIRED, Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
@@ -43,6 +44,8 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     If the selector needs keys of matchLabelKeys, these are written anew without them:
     kube-apiserver refuses pods with a key in both.
     """
+    if refused := describe_refused_labels(subject):
+        return f"# {refused}"
     corrected = correct_requirements(subject, constraint)
     own = corrected or constraint_selector(subject, constraint, cluster)
     if own == SELECT_ALL:
@@ -58,6 +61,21 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     ):
         return written
     return f"{written}\n{member('matchLabelKeys', kept or None)}"
+
+
+def describe_refused_labels(subject: Subject) -> str:
+    """
+    Say which labels of a workload's own selector its template lacks; mostly empty.
+
+    kube-apiserver refuses such a workload, and a selector by the labels of the template would be
+    wrong as soon as these are corrected.
+    """
+    required = subject.selector_labels
+    if subject.kind not in SELECTOR_REQUIRED or has_pairs(subject.labels, required):
+        return ""
+    lacking = {key: value for key, value in required.items() if subject.labels.get(key) != value}
+    pairs = join_names([f"{key}: {value}" for key, value in lacking.items()])
+    return f"first make the labels of the template match spec.selector, which requires {pairs}"
 
 
 def list_controller_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
