@@ -109,9 +109,9 @@ ADVICE_ENTRIES = (
         "TSC107",
         "constraints of a Deployment or a Rollout distinguish its revisions",
         "While a new revision is rolled out, its pods are placed by where the old ones are. After "
-        "these are deleted, the pods of the new revision are uneven, and nothing moves them. With "
-        "`maxSurge: 0` an old pod is deleted first, and the new one takes its place: the rule is "
-        "then silent.",
+        "these are deleted, the pods of the new revision may be uneven, and nothing moves them. "
+        "With `maxSurge: 0` an old pod is deleted first, and the new one takes its place: the "
+        "rule is then silent.",
         "write `matchLabelKeys: [pod-template-hash]`; for an Argo Rollout, "
         "`matchLabelKeys: [rollouts-pod-template-hash]`",
         since=_1_25,

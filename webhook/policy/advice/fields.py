@@ -42,7 +42,7 @@ SURGING = frozenset({DEPLOYMENT, ROLLOUT})
 
 def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
-    TSC107: a rollout places new pods around the old ones, and is uneven once those are gone.
+    TSC107: a rollout places new pods around the old ones, and may leave them uneven.
 
     Without additional pods, each new one takes the place of an old one that is gone.
     """
@@ -63,7 +63,7 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
                 f"{revision} is compared neither here nor by labelSelector: while a new revision "
-                "is rolled out, its pods are counted together with the old ones, and are uneven "
+                "is rolled out, its pods are counted together with the old ones, and may be uneven "
                 "once those are gone",
                 suggest_revision(constraint, subject),
                 f"without {revision} a rollout counts old and new pods together",
