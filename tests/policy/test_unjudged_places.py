@@ -1,5 +1,6 @@
 """Lists of constraints in objects of known and of configured kinds, at places without a path."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +18,12 @@ from webhook.policy.kinds import (
 )
 from webhook.policy.model import GroupKind
 from webhook.policy.places import TemplatePatterns
-from webhook.policy.unjudged import describe_unjudged, find_unjudged_lists, has_known_places
+from webhook.policy.unjudged import (
+    DEEPEST_LIST,
+    describe_unjudged,
+    find_unjudged_lists,
+    has_known_places,
+)
 
 LIST: Json = {"topologySpreadConstraints": [{"topologyKey": "zone"}]}
 IN_SPEC = ("spec", "topologySpreadConstraints")
@@ -79,6 +85,14 @@ def test_lists_at_no_known_place(
     assert list(find_unjudged_lists(value, kind, places)) == paths
 
 
+def nest_value(path: Sequence[str], value: Any) -> Json:
+    """Build an object that has a value at a path."""
+    for name in reversed(path):
+        value = {name: value}
+    assert isinstance(value, dict)
+    return value
+
+
 KAFKA: Json = {
     "spec": {
         "kafka": {"pod": LIST},
@@ -117,6 +131,13 @@ def test_lists_that_no_configured_path_covers(
 def test_a_configured_path_covers_its_own_list_only() -> None:
     assert list(find_unjudged_lists({"spec": LIST}, FLEET, IN_SPEC)) == []
     assert list(find_unjudged_lists({"spec": LIST}, FLEET, ("spec", "template"))) == [IN_SPEC]
+
+
+def test_a_list_is_found_beside_one_that_is_judged_below_what_is_searched() -> None:
+    deep = (*("a",) * DEEPEST_LIST, LISTED[-1])
+    value = nest_value(deep, [{}]) | {"spec": LIST}
+
+    assert list(find_unjudged_lists(value, FLEET, deep)) == [IN_SPEC]
 
 
 def test_an_unknown_field_in_a_configured_template_is_a_finding_already() -> None:
