@@ -99,17 +99,18 @@ def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
     assert suggest_restart(judged) == suggestion
 
 
-ROOM = "if nodes have room and PodDisruptionBudgets allow it"
+COMMAND = "# if nodes have room: evenspread rebalance"
+ALLOWED = "if PodDisruptionBudgets allow it"
 
 
 def rebalance(workload: str) -> str:
-    return f"# evenspread rebalance {workload} -n shop moves the fewest pods, {ROOM}; "
+    return f"{COMMAND} {workload} -n shop moves the fewest pods, {ALLOWED}; "
 
 
 def in_full(workload: str) -> str:
     options = f"{workload} -n shop".lstrip()
     return (
-        f"# evenspread rebalance {options} moves the fewest pods, {ROOM}; "
+        f"{COMMAND} {options} moves the fewest pods, {ALLOWED}; "
         "or delete pods in zone-a, zone-b one after another"
     )
 
@@ -274,7 +275,7 @@ def test_hard_constraints_may_prevent_what_a_soft_one_prefers(
     found = deployed(soft, spread(topologyKey=key, whenUnsatisfiable=when))
     preferred, other = found.constraints
 
-    text = ", and its hard constraints and PodDisruptionBudgets allow it"
+    text = "if its hard constraints and PodDisruptionBudgets allow it"
     suggest = partial(suggest_evening, full=["zone-a"], gates=gates(), restart_may_stop=False)
     assert (text in suggest(found, preferred)) is is_limited
     assert text not in suggest(found, other)

@@ -117,7 +117,7 @@ def test_the_suggestion_makes_pods_even(
     for violation in found:
         # a rebalancing is proven by its own tests; here, what stands beside it
         _, found_beside, action = violation.instead.partition(
-            "moves the fewest pods, if nodes have room and PodDisruptionBudgets allow it; "
+            "moves the fewest pods, if PodDisruptionBudgets allow it; "
         )
         assert found_beside
         apart = bool(keys) or action.startswith("or add ")

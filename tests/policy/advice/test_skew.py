@@ -133,7 +133,9 @@ def test_the_domains_and_the_minimum_are_reported() -> None:
         'the skew over "topology.kubernetes.io/zone" is 2, maxSkew is 1: '
         "zone-a has 2 pods, the minimum is 0 (a domain has no pod)"
     )
-    assert violation.instead.startswith("# evenspread rebalance deployment/web -n shop moves the")
+    assert violation.instead.startswith(
+        "# if nodes have room: evenspread rebalance deployment/web -n "
+    )
     assert "; or add pod-template-hash to matchLabelKeys, which replaces" in violation.instead
 
 
@@ -169,7 +171,7 @@ def test_domains_that_are_closed_now_are_to_be_opened_first(
 
     (violation,) = check_rule("TSC114", judged, audit(nodes, [pods]))
 
-    assert violation.instead.startswith("# evenspread rebalance") is not closed
+    assert violation.instead.startswith("# if nodes have room: evenspread rebalance") is not closed
     assert violation.instead.startswith("# no pod can go to zone-c now: let a node") is closed
 
 
@@ -205,7 +207,9 @@ def test_pods_that_lack_the_constraint_get_it_by_a_rollout(max_skew: int) -> Non
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
-    assert violation.instead.startswith("# evenspread rebalance") is (max_skew == 1)
+    assert violation.instead.startswith("# if nodes have room: evenspread rebalance") is (
+        max_skew == 1
+    )
     assert (violation.instead == AWAIT_ROLLOUT) is (max_skew == 3)
 
 

@@ -49,8 +49,8 @@ def test_pods_that_are_uneven_by_a_default() -> None:
         "zone-a has 4 pods, the minimum is 1 (every domain has pods)"
     )
     assert violation.instead == (
-        "# evenspread rebalance deployment/web -n shop moves the fewest pods, if nodes have room "
-        "and PodDisruptionBudgets allow it; "
+        "# if nodes have room: evenspread rebalance deployment/web -n shop moves the fewest pods, "
+        "if PodDisruptionBudgets allow it; "
         "kubectl rollout restart deployment/web -n shop replaces all of them"
     )
     assert violation.brief == f"{PREFIX}skew 3 exceeds maxSkew 1: zone-a too full"

@@ -60,7 +60,7 @@ ALLOWED = (
     "maxSkew to 2, or relax the hard one"
 )
 
-REBALANCED = "# evenspread rebalance "
+REBALANCED = "# if nodes have room: evenspread rebalance "
 
 # constraints, nodes, pods, replicas, starts of what is suggested
 LEAST: dict[str, tuple[tuple[Json, ...], tuple[str, ...], int, list[str]]] = {
@@ -101,7 +101,7 @@ def test_a_skew_that_a_hard_constraint_makes_necessary(
     assert [violation.field for violation in found] == [f"{PATH}[1].maxSkew"] * len(suggested)
     for violation, start in zip(found, suggested, strict=True):
         assert violation.instead.startswith(start)
-        is_doubted = ", and its hard constraints and Pod" in violation.instead
+        is_doubted = ", if its hard constraints and Pod" in violation.instead
         assert is_doubted is (start == REBALANCED and constraints[0]["whenUnsatisfiable"] != SOFT)
 
 

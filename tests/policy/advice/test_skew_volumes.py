@@ -60,7 +60,7 @@ def test_a_restart_is_suggested_for_volumes_that_every_node_can_use() -> None:
         )
     ]
 
-    assert all(one.startswith(f"{REBALANCE}nodes have room") for one in suggested)
+    assert all(one.startswith("# if nodes have room: evenspread rebalance ") for one in suggested)
     assert all(one.endswith(RESTART) for one in suggested)
 
 

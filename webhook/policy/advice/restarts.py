@@ -165,10 +165,11 @@ def suggest_evening(
     """
     if not is_evicted(subject):
         return suggest_restart(subject)
-    room = "if nodes have room and PodDisruptionBudgets allow it"
-    if _is_limited(subject, constraint):
-        room = "if nodes have room, and its hard constraints and PodDisruptionBudgets allow it"
-    rebalance = f"# {_format_command(subject, 'rebalance')} moves the fewest pods, {room}"
+    limits = "its hard constraints and " if _is_limited(subject, constraint) else ""
+    rebalance = (
+        f"# if nodes have room: {_format_command(subject, 'rebalance')} moves the fewest pods, "
+        f"if {limits}PodDisruptionBudgets allow it"
+    )
     if restart_may_stop:
         return rebalance
     if _restart_evens(subject, constraint):
