@@ -235,7 +235,8 @@ ADVICE_ENTRIES = (
         "At admission, nodeSelector and affinity are compared with the values of the topology key "
         "alone; an audit knows the other labels of the nodes in each domain, such as the capacity "
         "type. Each pod of a DaemonSet can go to one node only: a domain then takes maxSkew pods "
-        "more than the one with the fewest of its nodes.",
+        "more than the one with the fewest of its nodes. With `maxSurge`, a new pod may have no "
+        "place beside the old one while a domain has none: TSC105 and this rule report it.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count; if fewer domains than minDomains are left then, also lower minDomains to their "
         "number",

@@ -39,6 +39,14 @@ UNEVEN = zones("a1", "a2", "a3", "b1")
 HONOR_AFFINITY, HONOR_TAINTS = "nodeAffinityPolicy: Honor", "nodeTaintsPolicy: Honor"
 CORDONED = replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)
 
+SURGE: Json = {
+    "updateStrategy": {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+    }
+}
+TAINTED = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
+
 
 def daemon(*constraints: Json, **changes: Any) -> Subject:
     return subject(workload(*constraints, kind=DAEMON_SET, replicas=None, **changes))
@@ -84,6 +92,29 @@ PENDING: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
         daemon(IGNORING, template_spec={"nodeSelector": {"disk": "ssd"}}), UNEVEN, [], []
     ),
     "no nodes": (daemon(IGNORING), [], [], []),
+    "a new pod beside the old one, and a tainted zone": (
+        daemon(IGNORING, **SURGE), TAINTED, [HONOR_TAINTS], []
+    ),
+    "a new pod beside the old one, and zones that it does not go to": (
+        daemon(IGNORING, template_spec=IN_A, **SURGE), zones("a1", "b1"), [], [HONOR_AFFINITY]
+    ),
+    "the same on each node": (
+        daemon(spread(nodeAffinityPolicy="Ignore", topologyKey=HOSTNAME), **SURGE), TAINTED,
+        [HONOR_TAINTS], [],
+    ),
+    "a new pod beside the old one, and zones of different sizes without the tainted one": (
+        daemon(spread(nodeAffinityPolicy="Ignore", maxSkew=2), **SURGE),
+        [*zones("a1", "a2", "b1", "b2", "b3", "b4"), node("c1", "zone-c", GPU)], [],
+        [HONOR_AFFINITY],
+    ),
+    "a new pod beside the old one in every zone": (daemon(IGNORING, **SURGE), THREE, [], []),
+    "a new pod beside the old one, within maxSkew": (
+        daemon(spread(nodeAffinityPolicy="Ignore", maxSkew=2), **SURGE), TAINTED, [], []
+    ),
+    "new pods that count apart": (
+        daemon({**IGNORING, "matchLabelKeys": ["controller-revision-hash"]}, **SURGE), TAINTED,
+        [], [],
+    ),
 }  # fmt: skip
 
 
@@ -108,6 +139,18 @@ def test_the_domain_that_is_too_full_is_named() -> None:
         "1 of 4 pods stays Pending"
     )
     assert violation.brief == "nodeAffinityPolicy Ignore keeps 1 of 4 pods Pending"
+
+
+def test_an_old_pod_that_waits_for_the_new_one_beside_it_is_named() -> None:
+    judged = daemon(IGNORING, template_spec=IN_A, **SURGE)
+
+    (violation,) = check_rule("TSC116", judged, audit(zones("a1", "b1")))
+
+    assert violation.problem.endswith(
+        "zone-a has 1 of its nodes and takes 1 pod, zone-b has 0: by maxSurge, the new pod of a "
+        "node waits there for the old one, which waits for the new one"
+    )
+    assert violation.brief == "nodeAffinityPolicy Ignore keeps new pods beside old ones Pending"
 
 
 @st.composite

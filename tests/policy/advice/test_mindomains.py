@@ -124,6 +124,12 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a DaemonSet that does, and counts the nodes of other pods": (
         surging(least(2, nodeAffinityPolicy="Ignore")), THREE, None, None
     ),
+    "one that counts too few domains": (
+        surging(least(4, nodeAffinityPolicy="Ignore")), THREE, 1, 1
+    ),
+    "one that counts domains of no node": (
+        surging(least(4, nodeAffinityPolicy="Ignore")), [], None, None
+    ),
     "one replica": (deployed(least(4), replicas=1), THREE, None, None),
     "one replica in one zone, whose rollouts need a place for two": (
         deployed(least(3), replicas=1), ONE_ZONE, 1, 1

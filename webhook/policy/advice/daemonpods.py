@@ -4,7 +4,9 @@ Pods of a DaemonSet that have no place: each of them is meant for one node.
 ``find_pending`` is the entry point. The controller gives each pod a node affinity. A constraint
 that honors it counts one node, and allows the pod there. One that ignores it counts the pods of all
 domains: a domain takes maxSkew pods more than the one with the fewest nodes of the DaemonSet, in
-whatever order its pods are placed.
+whatever order its pods are placed. With maxSurge, the old pod of a node ends only after the new
+one runs there. Beside a domain that counts without a node of the DaemonSet it may never run; beside
+others, it depends on the order of the rollout, and is not reported.
 
 Source: kubernetes pkg/controller/daemon/util/daemonset_util.go
 ``ReplaceDaemonSetPodNodeNameNodeAffinity``; kube-scheduler plugins/podtopologyspread/filtering.go.
@@ -18,6 +20,10 @@ from webhook.policy.advice.findings import count_of, quote_value
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
+WAITING_SURGE = (
+    "by maxSurge, the new pod of a node waits there for the old one, which waits for the new one"
+)
+
 
 class PendingDaemonPods(NamedTuple):
     """
@@ -27,36 +33,47 @@ class PendingDaemonPods(NamedTuple):
         needed: Domain that counts -> pods that the DaemonSet needs there; 0 where it has no node.
         most: Pods that a domain takes.
         by_taints: Whether all have a place once domains with untolerated taints do not count.
+        surge: Pods that a rollout creates beside the old one of a node: 1 or 0.
     """
 
     needed: Mapping[str, int]
     most: int
     by_taints: bool
+    surge: int = 0
 
     @property
     def waiting(self) -> int:
-        """Number of pods without a place; at least 1."""
-        return sum(max(0, number - self.most) for number in self.needed.values())
+        """Number of pods without a place, with one new pod on a node of each domain; at least 1."""
+        pods = (number + self.surge for number in self.needed.values() if number)
+        return sum(max(0, number - self.most) for number in pods)
 
     def describe(self, key: str) -> str:
         """Describe where pods are needed, and how many stay Pending."""
         fullest = max(self.needed, key=lambda value: self.needed[value])
         emptiest = min(self.needed, key=lambda value: self.needed[value])
         stay = "stays" if self.waiting == 1 else "stay"
+        end = WAITING_SURGE if self.surge else f"{self.describe_waiting()} {stay} Pending"
         return (
             f"each of its pods can go to one node only, and nodeAffinityPolicy Ignore counts those "
             f"of all domains of {quote_value(key)}: {fullest} has {self.needed[fullest]} of its "
             f"nodes and takes {count_of(self.most, 'pod')}, {emptiest} has "
-            f"{self.needed[emptiest]}: {self.describe_waiting()} {stay} Pending"
+            f"{self.needed[emptiest]}: {end}"
         )
 
     def describe_waiting(self) -> str:
         """Describe how many of the pods have no place, as ``1 of 4 pods``."""
+        if self.surge:
+            return "new pods beside old ones"
         return f"{self.waiting} of {count_of(sum(self.needed.values()), 'pod')}"
 
 
 def find_pending(
-    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState | None
+    spread: SpreadConstraint,
+    keys: tuple[str, ...],
+    demands: Demands,
+    cluster: ClusterState | None,
+    *,
+    surges: bool,
 ) -> PendingDaemonPods | None:
     """
     Find the pods that a constraint of a DaemonSet keeps Pending.
@@ -64,6 +81,7 @@ def find_pending(
     Args:
         keys: The topology keys of all its hard constraints.
         demands: Those of its pods, with the tolerations that the controller adds.
+        surges: Whether a rollout creates a pod beside the old one that the constraint counts, too.
 
     Returns:
         None if all have a place, or if no node is known, as at admission.
@@ -71,16 +89,17 @@ def find_pending(
     if cluster is None or spread.honors_affinity:
         return None
 
-    def count(*, taints: bool) -> PendingDaemonPods:
+    def count(surge: int, *, taints: bool) -> PendingDaemonPods:
         needed = _count_needed(spread, keys, demands, cluster, taints=taints)
-        enough = len(needed) >= spread.min_domains
-        minimum = min(needed.values(), default=0) if enough else 0
-        return PendingDaemonPods(needed, minimum + spread.max_skew, by_taints=False)
+        enough = surge or len(needed) >= spread.min_domains  # TSC104 reports too few
+        most = (min(needed.values(), default=0) if enough else 0) + spread.max_skew
+        return PendingDaemonPods(needed, most, by_taints=False, surge=surge)
 
-    found = count(taints=spread.honors_taints)
-    if not found.waiting:
-        return None
-    return found._replace(by_taints=not count(taints=True).waiting)
+    for surge in range(1 + surges):
+        found = count(surge, taints=spread.honors_taints)
+        if found.waiting and not (surge and all(found.needed.values())):
+            return found._replace(by_taints=not count(int(surges), taints=True).waiting)
+    return None
 
 
 def _count_needed(

@@ -25,6 +25,7 @@ from webhook.policy.advice.counting import (
     next_pod,
 )
 from webhook.policy.advice.daemonpods import PendingDaemonPods, find_pending
+from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import (
     RuleViolation,
     clip,
@@ -184,7 +185,8 @@ def _list_pending(
     hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
     for spread in hard:
-        pending = find_pending(spread, keys, _demands_of(subject), context.cluster)
+        surges = subject.surges and not compares_revisions(spread.constraint, subject)
+        pending = find_pending(spread, keys, _demands_of(subject), context.cluster, surges=surges)
         if pending is not None and counts_itself(spread.constraint, subject, context.gates):
             yield spread, pending
 
