@@ -20,6 +20,7 @@ from webhook.explain.daemons import (
     roll_out_daemons,
     summarize_daemons,
 )
+from webhook.explain.explanation import explain_daemons
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.scenario import Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, Constraint, Node, Taint
@@ -103,6 +104,28 @@ def test_the_summary_counts_blocked_pods() -> None:
     assert summarize_daemons(report) == (
         "has its pod on 1 of 3 nodes that need one; 2 pods missing, 1 of which cannot be placed"
     )
+
+
+def test_a_new_pod_beside_an_old_one_is_judged() -> None:
+    waiting = {"a1": WaitingPod("q", "Pending"), "b1": WaitingPod("r", "being deleted")}
+    pods = DaemonPods({"a1": "p", "a2": "p2", "b1": "p3"}, waiting)
+
+    for placed, sentence in (
+        (["a1", "a2", "b1"], "1 of which cannot be"),
+        (["b1"], "which can be"),
+    ):
+        asked = question(ALL, pods=placed)
+        report = find_missing(asked, pods)
+        explained = explain_daemons(asked, "DaemonSet web", pods)
+
+        stuck = "1 of" in sentence
+        assert [one.pod for one in report.replacing] == ["q"]
+        assert summarize_daemons(report) == (
+            "has its pod on 3 of 3 nodes that need one; 1 new pod beside old ones, "
+            f"{sentence} placed"
+        )
+        assert explained.placeable is not stuck
+        assert bool(explained.changes) is stuck
 
 
 def test_a_pod_that_waits_for_another_is_placed_after_it() -> None:

@@ -40,11 +40,11 @@ def find_daemon_changes(
     Args:
         scenario: The DaemonSet's next pod, without a node.
         pinned: The scenario of a missing pod that cannot be placed.
-        report: The missing pods.
+        report: The pods that do not run.
         pods: Those that exist.
     """
     found = find_changes(pinned, pinned.placement(), _SEARCHES)
-    awaited = len(report.missing)
+    awaited = len(report.awaited)
     if awaited * len(scenario.topology.nodes) > MOST_PLACEMENTS:
         return tuple(replace(change, placed=None, awaited=awaited) for change in found)
     trial = _Trial(scenario, pinned, report, pods)
@@ -62,7 +62,7 @@ class _Trial(NamedTuple):
 
     def judge(self, change: SuggestedChange) -> SuggestedChange:
         """Find how many of the missing pods a change places, and widen it to place all."""
-        awaited = len(self.report.missing)
+        awaited = len(self.report.awaited)
         for edits in widen(change.edits):
             nodes = self._place(edits)
             if len(nodes) == awaited:
@@ -76,7 +76,7 @@ class _Trial(NamedTuple):
         subject = replace(self.pinned, cluster=self.scenario.cluster)
         cluster = apply_all(edits, subject).cluster
         changed = _edit_pod(edits, replace(self.scenario, cluster=cluster))
-        names = {pod.node for pod in self.report.missing}
+        names = {pod.node for pod in self.report.awaited}
         missing = [node for node in changed.topology.nodes if node.name in names]
         _, placed = fill(changed, missing, DaemonPods(waiting=self._edit_waiting(edits)))
         return tuple(node.name for node in missing if node.name in placed)

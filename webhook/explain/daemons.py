@@ -27,6 +27,9 @@ from webhook.policy.placement.nodeaffinity import NODE_NAME, NodeSelectorTerm
 from webhook.policy.placement.nodes import find_mismatch
 from webhook.policy.selectors import IN
 
+PENDING = "Pending"
+"""The state of a pod that kube-scheduler has to place."""
+
 
 class WaitingPod(msgspec.Struct, frozen=True):
     """
@@ -41,6 +44,11 @@ class WaitingPod(msgspec.Struct, frozen=True):
     name: str
     state: str
     situation: Scenario | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether kube-scheduler has to place it."""
+        return self.state == PENDING
 
     def enter(self, scenario: Scenario) -> Scenario:
         """Return the scenario with this pod in place of a new one."""
@@ -67,6 +75,10 @@ class DaemonPods(msgspec.Struct, frozen=True):
 
     running: Mapping[str, str] = MappingProxyType({})
     waiting: Mapping[str, WaitingPod] = MappingProxyType({})
+
+    def is_replacing(self, node: str) -> bool:
+        """Whether a Pending pod waits for a node that has another pod."""
+        return node in self.running and node in self.waiting and self.waiting[node].is_pending
 
     def enter(self, scenario: Scenario, node: str) -> Scenario:
         """Return the scenario of the pod for a node, from that of a new pod."""
@@ -107,12 +119,20 @@ class DaemonReport(msgspec.Struct, frozen=True, rename="camel"):
         running: Number of these nodes that have it.
         missing: The others, in the order of the nodes.
         unneeded: Names of nodes that have a pod and need none.
+        replacing: Pending pods for nodes that have another pod, which a rollout with maxSurge
+            deletes once these run.
     """
 
     desired: int
     running: int
     missing: tuple[MissingPod, ...]
     unneeded: tuple[str, ...]
+    replacing: tuple[MissingPod, ...] = ()
+
+    @property
+    def awaited(self) -> tuple[MissingPod, ...]:
+        """The pods that do not run."""
+        return (*self.missing, *self.replacing)
 
 
 def pin(scenario: Scenario, node: Node) -> Scenario:
@@ -166,6 +186,9 @@ def find_missing(scenario: Scenario, pods: DaemonPods) -> DaemonReport:
         running=len(needing) - len(missing),
         missing=tuple(_judge_together(scenario, missing, pods)),
         unneeded=tuple(name for name in pods.running if name in known and name not in names),
+        replacing=tuple(
+            _judge(scenario, node, pods) for node in needing if pods.is_replacing(node.name)
+        ),
     )
 
 
@@ -207,7 +230,7 @@ def pin_after_others(
 
 def pin_first(scenario: Scenario, report: DaemonReport, pods: DaemonPods) -> Scenario | None:
     """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
-    for pod in report.missing:
+    for pod in report.awaited:
         if not pod.is_placeable:
             nodes = scenario.topology.nodes
             node = next(node for node in nodes if node.name == pod.node)
@@ -321,6 +344,10 @@ def summarize_daemons(report: DaemonReport) -> str:
         if together:
             fate = f"{lacking - blocked} of which can be placed"
         text += f"; {count_of(lacking, 'pod')} missing, {fate}"
+    if report.replacing:
+        stuck = sum(not pod.is_placeable for pod in report.replacing)
+        fate = f"{stuck} of which cannot be placed" if stuck else "which can be placed"
+        text += f"; {count_of(len(report.replacing), 'new pod')} beside old ones, {fate}"
     if report.unneeded:
         text += f"; {count_of(len(report.unneeded), 'unneeded pod')}"
     return text

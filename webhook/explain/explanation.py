@@ -186,7 +186,7 @@ def explain_daemons(
 ) -> Explanation:
     """Explain which nodes lack their pod of a DaemonSet, and why."""
     report = find_missing(scenario, pods)
-    lacking = [pod for pod in report.missing if not pod.is_placeable]
+    lacking = [pod for pod in report.awaited if not pod.is_placeable]
     reasons = {pod.node: pod.reason or pod.reason_after for pod in lacking}
     nodes = scenario.topology.nodes
     exclusions = {node.name: find_mismatch(node, scenario.pod.demands) for node in nodes}

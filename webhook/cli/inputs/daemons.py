@@ -14,7 +14,7 @@ from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.explain.daemons import DaemonPods, WaitingPod
+from webhook.explain.daemons import PENDING, DaemonPods, WaitingPod
 from webhook.explain.scenario import Scenario
 from webhook.policy.kinds import POD
 from webhook.policy.model import OwnerReference
@@ -22,8 +22,6 @@ from webhook.policy.paths import find_value
 from webhook.policy.placement.census import FINISHED, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodeaffinity import NODE_NAME
-
-PENDING = "Pending"  # the state of a pod that kube-scheduler has to place
 
 
 def gather_daemon_pods(subject: subjects.ExplainSubject, pods: Iterable[ObservedPod]) -> DaemonPods:
@@ -59,7 +57,7 @@ def read_pending(
     kube-scheduler places these with their own constraints and labels, whatever the template has.
     Their tolerations include those that the controller adds, which files may leave out.
     """
-    names = {one.name for one in pods.waiting.values() if one.state == PENDING}
+    names = {one.name for one in pods.waiting.values() if one.is_pending}
     if not names:
         return pods
     stored = cluster.decode_objects(POD, ApiPod, subject.namespace) or []

@@ -144,20 +144,21 @@ def _show_daemon_set(
     explanation: Explanation, report: DaemonReport, terminal: Terminal, layout: TableLayout
 ) -> None:
     terminal.line()
-    if report.missing:
-        terminal.line(("missing pods, each of which is pinned to its node", Style.PLACE))
-        shown = report.missing[: layout.rows]
+    if report.awaited:
+        what = "missing pods" if report.missing else "new pods beside old ones"
+        terminal.line((f"{what}, each of which is pinned to its node", Style.PLACE))
+        shown = report.awaited[: layout.rows]
         rows = [(pod.node, pod.pod, pod.state, describe_missing(pod)) for pod in shown]
         narrowest = {1: layout.cells, 0: layout.cells}
         terminal.table(("node", "pod", "state", ""), rows, narrowest)
-    if len(report.missing) > layout.rows:
-        terminal.line(f"  ... and {len(report.missing) - layout.rows} more")
+    if len(report.awaited) > layout.rows:
+        terminal.line(f"  ... and {len(report.awaited) - layout.rows} more")
     for group in explanation.rejected:
         terminal.line(f"  needs no pod: {_format_group(group)}")
     if report.unneeded:
         names = join_names(report.unneeded, most=layout.names)
         terminal.line(f"  has a pod and needs none: {names}")
-    blocked = [pod.node for pod in report.missing if not pod.is_placeable]
+    blocked = [pod.node for pod in report.awaited if not pod.is_placeable]
     if blocked:
         terminal.line()
         terminal.line((f"for the pod of node {blocked[0]}", Style.PLACE))
