@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -111,6 +112,10 @@ PENDING: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
     "a new pod beside the old one, within maxSkew": (
         daemon(spread(nodeAffinityPolicy="Ignore", maxSkew=2), **SURGE), TAINTED, [], []
     ),
+    "a new pod beside the old one, and fewer domains than minDomains": (
+        daemon(spread(nodeAffinityPolicy="Ignore", minDomains=4), **SURGE), THREE, [],
+        [f"{HONOR_AFFINITY}\nminDomains: null"],
+    ),
     "new pods that count apart": (
         daemon({**IGNORING, "matchLabelKeys": ["controller-revision-hash"]}, **SURGE), TAINTED,
         [], [],
@@ -151,6 +156,14 @@ def test_an_old_pod_that_waits_for_the_new_one_beside_it_is_named() -> None:
         "node waits there for the old one, which waits for the new one"
     )
     assert violation.brief == "nodeAffinityPolicy Ignore keeps new pods beside old ones Pending"
+
+
+def test_too_few_domains_for_new_pods_beside_old_ones_are_named() -> None:
+    judged = daemon(spread(nodeAffinityPolicy="Ignore", minDomains=4), **SURGE)
+
+    (violation,) = check_rule("TSC116", judged, audit(zones("a1", "b1", "c1")))
+
+    assert "takes 1 pod, since minDomains is 4 and 3 domains count: by max" in violation.problem
 
 
 @st.composite
@@ -203,18 +216,17 @@ def _fits(judged: Subject, name: str, topology: Topology, census: Census) -> boo
     return name in place_pod(tallies, topology, reject_others(topology, pinned)).passing
 
 
-@given(
-    some_nodes(),
-    st.fixed_dictionaries(
-        {
-            "maxSkew": st.integers(1, 2),
-            "nodeAffinityPolicy": st.sampled_from(["Honor", "Ignore", "Ignore"]),
-            "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore"]),
-        },
-        optional={"minDomains": st.integers(1, 4)},
-    ),
-    st.booleans(),
+CHANGES = st.fixed_dictionaries(
+    {
+        "maxSkew": st.integers(1, 2),
+        "nodeAffinityPolicy": st.sampled_from(["Honor", "Ignore", "Ignore"]),
+        "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore"]),
+    },
+    optional={"minDomains": st.integers(1, 4)},
 )
+
+
+@given(some_nodes(), CHANGES, st.booleans())
 def test_pods_without_a_place_are_those_of_placement(
     nodes: list[Node], changes: Json, selects: bool
 ) -> None:
@@ -235,3 +247,36 @@ def test_pods_without_a_place_are_those_of_placement(
         name, _, value = violation.instead.partition(": ")
         fixed = daemon(spread(**{**changes, name: value}), template_spec=pool)
         assert count_placed(fixed, nodes) == {needed}
+
+
+def find_waiting(judged: Subject, nodes: Sequence[Node]) -> tuple[list[str], list[str]]:
+    """Find the nodes whose new pod has no place beside the old pods of all, and the others."""
+    topology, census = Topology(nodes), Census()
+    demands = daemon_demands(judged.demands, host_network=False)
+    refused = reject_others(topology, demands).rejections
+    needing = [one.name for one in nodes if one.name not in refused]
+    for name in needing:
+        census.add(NAMESPACE, judged.labels, name)
+    fits = {name: _fits(judged, name, topology, census) for name in needing}
+    return [name for name in needing if not fits[name]], [name for name in needing if fits[name]]
+
+
+@given(some_nodes(), CHANGES, st.booleans())
+def test_a_rollout_beside_old_pods_hangs_where_no_new_pod_has_a_place(
+    nodes: list[Node], changes: Json, selects: bool
+) -> None:
+    pool: Json = {"nodeSelector": {"pool": ""}} if selects else {}
+    for _ in range(4):  # some findings are left until others are corrected
+        judged = daemon(spread(**changes), template_spec=pool, **SURGE)
+        found = [
+            violation
+            for rule in ("TSC104", "TSC105", "TSC116")
+            for violation in check_rule(rule, judged, audit(nodes))
+        ]
+        waiting, placed = find_waiting(judged, nodes)
+        is_lacking = count_placed(judged, nodes) != {len(waiting) + len(placed)}
+        assert found or not waiting or placed
+        assert waiting or is_lacking or not placed or not found
+        changes = {**changes, **yaml.safe_load("\n".join(one.instead for one in found) or "{}")}
+
+    assert not found

@@ -125,7 +125,7 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         surging(least(2, nodeAffinityPolicy="Ignore")), THREE, None, None
     ),
     "one that counts too few domains": (
-        surging(least(4, nodeAffinityPolicy="Ignore")), THREE, 1, 1
+        surging(least(4, nodeAffinityPolicy="Ignore")), THREE, 3, None
     ),
     "one that counts domains of no node": (
         surging(least(4, nodeAffinityPolicy="Ignore")), [], None, None

@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.findings import count_of, quote_value
+from webhook.policy.advice.flow import member
+from webhook.policy.model import AFFINITY_POLICY, HONOR
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
@@ -30,16 +32,20 @@ class PendingDaemonPods(NamedTuple):
     The pods of a DaemonSet that one constraint keeps Pending.
 
     Attributes:
+        spread: The constraint.
         needed: Domain that counts -> pods that the DaemonSet needs there; 0 where it has no node.
         most: Pods that a domain takes.
-        by_taints: Whether all have a place once domains with untolerated taints do not count.
         surge: Pods that a rollout creates beside the old one of a node: 1 or 0.
+        by_taints: Whether all have a place once domains with untolerated taints do not count.
+        beside: Pods that a node may have at a time: 2 with maxSurge.
     """
 
+    spread: SpreadConstraint
     needed: Mapping[str, int]
     most: int
-    by_taints: bool
-    surge: int = 0
+    surge: int
+    by_taints: bool = False
+    beside: int = 1
 
     @property
     def waiting(self) -> int:
@@ -47,18 +53,32 @@ class PendingDaemonPods(NamedTuple):
         pods = (number + self.surge for number in self.needed.values() if number)
         return sum(max(0, number - self.most) for number in pods)
 
-    def describe(self, key: str) -> str:
+    def describe(self) -> str:
         """Describe where pods are needed, and how many stay Pending."""
         fullest = max(self.needed, key=lambda value: self.needed[value])
-        emptiest = min(self.needed, key=lambda value: self.needed[value])
         stay = "stays" if self.waiting == 1 else "stay"
         end = WAITING_SURGE if self.surge else f"{self.describe_waiting()} {stay} Pending"
         return (
             f"each of its pods can go to one node only, and nodeAffinityPolicy Ignore counts those "
-            f"of all domains of {quote_value(key)}: {fullest} has {self.needed[fullest]} of its "
-            f"nodes and takes {count_of(self.most, 'pod')}, {emptiest} has "
-            f"{self.needed[emptiest]}: {end}"
+            f"of all domains of {quote_value(self.spread.topology_key)}: {fullest} has "
+            f"{self.needed[fullest]} of its nodes and takes {count_of(self.most, 'pod')}, "
+            f"{self._describe_minimum()}: {end}"
         )
+
+    def _describe_minimum(self) -> str:
+        if len(self.needed) < self.spread.min_domains:
+            domains = count_of(len(self.needed), "domain")
+            return f"since minDomains is {self.spread.min_domains} and {domains} count"
+        emptiest = min(self.needed, key=lambda value: self.needed[value])
+        return f"{emptiest} has {self.needed[emptiest]}"
+
+    def suggest(self) -> str:
+        """Suggest to honor affinity, and no minDomains if the old and the new pod need a place."""
+        honored = member(AFFINITY_POLICY, HONOR)
+        # Each node is one domain then.
+        if self.spread.max_skew < self.beside and self.spread.min_domains > 1:
+            return f"{honored}\n{member('minDomains', None)}"
+        return honored
 
     def describe_waiting(self) -> str:
         """Describe how many of the pods have no place, as ``1 of 4 pods``."""
@@ -91,14 +111,15 @@ def find_pending(
 
     def count(surge: int, *, taints: bool) -> PendingDaemonPods:
         needed = _count_needed(spread, keys, demands, cluster, taints=taints)
-        enough = surge or len(needed) >= spread.min_domains  # TSC104 reports too few
+        enough = len(needed) >= spread.min_domains
         most = (min(needed.values(), default=0) if enough else 0) + spread.max_skew
-        return PendingDaemonPods(needed, most, by_taints=False, surge=surge)
+        return PendingDaemonPods(spread, needed, most, surge=surge)
 
     for surge in range(1 + surges):
         found = count(surge, taints=spread.honors_taints)
-        if found.waiting and not (surge and all(found.needed.values())):
-            return found._replace(by_taints=not count(int(surges), taints=True).waiting)
+        if found.waiting and not (surge and found.most > spread.max_skew):
+            by_taints = not count(int(surges), taints=True).waiting
+            return found._replace(by_taints=by_taints, beside=1 + surges)
     return None
 
 

@@ -35,7 +35,8 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
         return  # most workloads
     if subject.is_daemon:
         yield from _report_surge(subject, context)
-        return
+        if context.cluster is not None:
+            return  # TSC116 knows which of its nodes each pod can go to
     if is_never_spread(subject):
         return
     for spread in hard_constraints(subject, context):
@@ -134,35 +135,18 @@ def _report_surge(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
         return
     for spread in hard_constraints(subject, context):
         pods = 2  # the old one and the new one of a node
-        if spread.min_domains <= 1 or spread.max_skew >= pods:
+        if spread.min_domains <= 1 or spread.max_skew >= pods or not spread.honors_affinity:
             continue
-        cause = _describe_daemon_domains(spread, subject, context)
-        if (
-            cause
-            and counts_itself(spread.constraint, subject, context.gates)
-            and not compares_revisions(spread.constraint, subject)
+        if counts_itself(spread.constraint, subject, context.gates) and not compares_revisions(
+            spread.constraint, subject
         ):
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
-                f"minDomains is {spread.min_domains}, but {cause}: {WAITING_SURGE}",
+                f"minDomains is {spread.min_domains}, but each pod of a DaemonSet can go to one "
+                f"node, which is one domain and takes 1 pod: {WAITING_SURGE}",
                 member("minDomains", 1),
                 f"minDomains is {spread.min_domains}: no new pod has a place beside the old one",
             )
-
-
-def _describe_daemon_domains(
-    spread: SpreadConstraint, subject: Subject, context: AdviceContext
-) -> str:
-    """Describe why the domains that a DaemonSet's pods count are too few; empty if they are not."""
-    if spread.honors_affinity:
-        return (
-            "each pod of a DaemonSet can go to one node, which is one domain and takes "
-            f"{spread.max_skew} pod"
-        )
-    counted = _count_reachable(spread, spread.counting(subject.demands), subject, context) or 0
-    if not 0 < counted < spread.min_domains:
-        return ""
-    return f"{quote_value(spread.topology_key)} has {count_of(counted, 'domain')}"
 
 
 def _describe_left(

@@ -33,12 +33,11 @@ from webhook.policy.advice.findings import (
     join_names,
     quote_value,
 )
-from webhook.policy.advice.flow import member
 from webhook.policy.advice.selfaffinity import describe_following
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.takenplaces import count_taken
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import AFFINITY_POLICY, HONOR, IGNORE
+from webhook.policy.model import AFFINITY_POLICY, IGNORE
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -111,8 +110,8 @@ def _report_pending(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
         if not pending.by_taints:
             yield RuleViolation(
                 subject.field(spread.index, AFFINITY_POLICY),
-                pending.describe(spread.topology_key),
-                member(AFFINITY_POLICY, HONOR),
+                pending.describe(),
+                pending.suggest(),
                 f"{AFFINITY_POLICY} Ignore keeps {pending.describe_waiting()} Pending",
             )
 
