@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from tests.explain.scenarios import scenario, scenarios
 from tests.policy.placement.clusters import GPU, node, reject_others, spread_over
+from webhook.explain.daemonreport import MissingPod, summarize_daemons
 from webhook.explain.daemons import (
     DaemonPods,
-    MissingPod,
     WaitingPod,
     describe_pinned,
     find_missing,
@@ -18,7 +18,6 @@ from webhook.explain.daemons import (
     pin_after_others,
     pin_first,
     roll_out_daemons,
-    summarize_daemons,
 )
 from webhook.explain.explanation import explain_daemons
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes

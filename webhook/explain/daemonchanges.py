@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from webhook.explain import remedies
 from webhook.explain.awaited import MOST_PLACEMENTS, widen
 from webhook.explain.changes import SuggestedChange, describe_change, find_changes
-from webhook.explain.daemons import DaemonPods, DaemonReport, WaitingPod, fill
+from webhook.explain.daemonreport import DaemonReport
+from webhook.explain.daemons import DaemonPods, WaitingPod, fill
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.explain.softening import soften
 

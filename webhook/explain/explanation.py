@@ -18,13 +18,12 @@ from webhook.explain.constraints import (
     group_nodes,
 )
 from webhook.explain.daemonchanges import find_daemon_changes
+from webhook.explain.daemonreport import DaemonReport, summarize_daemons
 from webhook.explain.daemons import (
     DaemonPods,
-    DaemonReport,
     describe_pinned,
     find_missing,
     pin_first,
-    summarize_daemons,
 )
 from webhook.explain.scenario import Scenario
 from webhook.explain.terms import NO_TERMS, PlacementTerms

@@ -19,7 +19,7 @@ from webhook.cli.views.explanation import (
 from webhook.explain.caveats import ALWAYS_IGNORED
 from webhook.explain.changes import SuggestedChange
 from webhook.explain.constraints import DomainRow, NodeGroup
-from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.daemonreport import DaemonReport, MissingPod
 from webhook.explain.explanation import Explanation, NodeExplanation, Refusal, explain_refusal
 from webhook.explain.replicaskew import DomainReplicas, SkewChange
 from webhook.explain.rollout import Rollout, ScaleDownReport

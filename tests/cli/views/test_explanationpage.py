@@ -10,7 +10,7 @@ from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, constraint, explanat
 from webhook.cli.views.explanation import NO_CHANGE
 from webhook.cli.views.explanationpage import HEIGHT, MOST_COLUMNS, choose_tone, render_page
 from webhook.explain.constraints import DomainRow
-from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.daemonreport import DaemonReport, MissingPod
 from webhook.explain.rollout import Rollout
 
 

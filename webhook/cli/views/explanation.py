@@ -11,7 +11,7 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.scaledown import MOST_PODS, show_scale_down
 from webhook.explain.changes import SuggestedChange
 from webhook.explain.constraints import ConstraintExplanation, DomainRow, NodeGroup
-from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.daemonreport import DaemonReport, MissingPod
 from webhook.explain.explanation import Explanation, NodeExplanation, name_refusing_server
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.replicaskew import SkewChange
