@@ -76,53 +76,16 @@ def test_daemons_tolerate_what_their_controller_adds() -> None:
     assert find_mismatch(node("d", taints=[offline]), demands) is None
 
 
-SENTENCES = {
-    "all": (
-        DaemonPods({"a1": "", "a2": "", "b1": ""}),
-        "has its pod on 3 of 3 nodes that need one",
-    ),
-    "some can be placed": (
-        DaemonPods({"a1": "", "b1": ""}),
-        "has its pod on 2 of 3 nodes that need one; 1 pod missing, which can be placed",
-    ),
-    "one on a node that needs none": (
-        DaemonPods({"a1": "", "a2": "", "b1": "", "g1": ""}),
-        "has its pod on 3 of 3 nodes that need one; 1 unneeded pod",
-    ),
-}
-
-
-def test_the_summary_counts_nodes() -> None:
-    for pods, sentence in SENTENCES.values():
-        assert summarize_daemons(find_missing(question(), pods)) == sentence
-
-
-def test_the_summary_counts_blocked_pods() -> None:
-    report = find_missing(question(ALL, pods=["a1"]), DaemonPods({"a1": "p"}))
-
-    assert summarize_daemons(report) == (
-        "has its pod on 1 of 3 nodes that need one; 2 pods missing, 1 of which cannot be placed"
-    )
-
-
 def test_a_new_pod_beside_an_old_one_is_judged() -> None:
     waiting = {"a1": WaitingPod("q", "Pending"), "b1": WaitingPod("r", "being deleted")}
     pods = DaemonPods({"a1": "p", "a2": "p2", "b1": "p3"}, waiting)
 
-    for placed, sentence in (
-        (["a1", "a2", "b1"], "1 of which cannot be"),
-        (["b1"], "which can be"),
-    ):
+    for placed, stuck in ((["a1", "a2", "b1"], True), (["b1"], False)):
         asked = question(ALL, pods=placed)
         report = find_missing(asked, pods)
         explained = explain_daemons(asked, "DaemonSet web", pods)
 
-        stuck = "1 of" in sentence
         assert [one.pod for one in report.replacing] == ["q"]
-        assert summarize_daemons(report) == (
-            "has its pod on 3 of 3 nodes that need one; 1 new pod beside old ones, "
-            f"{sentence} placed"
-        )
         assert explained.placeable is not stuck
         assert bool(explained.changes) is stuck
 
