@@ -81,9 +81,9 @@ def test_a_new_pod_beside_an_old_one_is_judged() -> None:
     pods = DaemonPods({"a1": "p", "a2": "p2", "b1": "p3"}, waiting)
 
     for placed, stuck in ((["a1", "a2", "b1"], True), (["b1"], False)):
-        asked = question(ALL, pods=placed)
-        report = find_missing(asked, pods)
-        explained = explain_daemons(asked, "DaemonSet web", pods)
+        situation = question(ALL, pods=placed)
+        report = find_missing(situation, pods)
+        explained = explain_daemons(situation, "DaemonSet web", pods)
 
         assert [one.pod for one in report.replacing] == ["q"]
         assert explained.placeable is not stuck

@@ -158,6 +158,22 @@ def test_the_number_of_pods_of_a_constraint_list_is_unknown() -> None:
     assert find_lost_place(before, after, audit(UNEVEN)) == UNKNOWN_PODS
 
 
+def test_a_closed_domain_that_no_rule_reports_may_take_a_place() -> None:
+    """As many replicas as fit beside it have a place by zone, but not by capacity type as well."""
+    capacity = {"a1": "spot", "a2": "demand", "b1": "demand"}
+    nodes = [
+        replace(one, labels={**one.labels, "cap": capacity[one.name]}) for one in zones(*capacity)
+    ]
+    nodes.append(node("c1", "zone-c", GPU, cap="demand"))
+    apart = {"matchLabelKeys": ["pod-template-hash"]}
+    zonal = spread(maxSkew=2, **apart)
+    before = deployed(zonal, replicas=4)
+    after = deployed(zonal, spread(topologyKey="cap", **apart), replicas=4)
+
+    assert find_lost_place(before, after, audit(nodes)) == NOT_SHOWN
+    assert find_lost_place(before, before, audit(nodes)) is None
+
+
 def test_closed_domains_are_no_lost_place() -> None:
     nodes = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
 

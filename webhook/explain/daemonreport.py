@@ -12,7 +12,7 @@ from webhook.policy.advice.findings import count_of
 
 class MissingPod(msgspec.Struct, frozen=True, rename="camel"):
     """
-    A node that needs a pod and has none.
+    The pod of a node, which does not run there.
 
     Attributes:
         pod: Name of the pod; empty if it has not been created.

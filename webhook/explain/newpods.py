@@ -188,7 +188,7 @@ def _count_alike(scenario: Scenario, number: int, succession: PodSuccession) -> 
 
 
 def _describe_counting(new: Scenario) -> bytes:
-    """Describe which nodes a pod can go to, which pods its constraints count, and whether it."""
+    """Describe where a pod can go, what its constraints select, and whether they select the pod."""
     pod, spreads = new.pod, new.spreads
     counted = [matches(spread.selector, pod.labels) for spread in (*spreads.hard, *spreads.soft)]
     return msgspec.json.encode((replace(pod, name="", uid="", labels={}), spreads, counted))

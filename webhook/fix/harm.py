@@ -13,6 +13,7 @@ from webhook.fix.changes import FixObstacle
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.keptpods import DELETE_PENDING
+from webhook.policy.advice.reachability import list_closed
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
 
@@ -91,19 +92,29 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     """
     Find out whether replicas that have a place in every order may have none after a change.
 
-    Domains that the pods cannot go to are left out where rules report those.
+    The orders are compared as if domains that the pods cannot go to did not count. Where no rule
+    reports such domains, they are compared as they are, too.
     """
-    fit_before, fit_after = (
-        orders.all_fit() if orders else None
-        for orders in (
-            read_orders(subject, grounds, leaves_out_closed=True) for subject in (before, after)
-        )
-    )
-    if not fit_before or fit_after:
+    is_reported = next(list_closed(after, grounds), None) is not None
+    views = (True,) if is_reported else (True, False)
+    if not any(_loses_place(before, after, grounds, leaves_out_closed=view) for view in views):
         return None
     if after.most_replicas is not None:
         return NOT_SHOWN
     return UNKNOWN_PODS if after.is_bare else UNKNOWN_NUMBER
+
+
+def _loses_place(
+    before: Subject, after: Subject, grounds: AdviceContext, *, leaves_out_closed: bool
+) -> bool:
+    fit_before, fit_after = (
+        orders.all_fit() if orders else None
+        for orders in (
+            read_orders(subject, grounds, leaves_out_closed=leaves_out_closed)
+            for subject in (before, after)
+        )
+    )
+    return bool(fit_before) and not fit_after
 
 
 def makes_keys_known(before: Subject, after: Subject, grounds: AdviceContext) -> bool:

@@ -109,7 +109,7 @@ def find_unjudged_lists(
 
 
 def _count_lists(value: Any, levels: int = DEEPEST_LIST) -> int:
-    """Count the members with the name of a list, in a fifth of the time that finding them takes."""
+    """Count the members with the name of a list, which is faster than to find their paths."""
     if not levels or not (is_object(value) or is_array(value)):
         return 0
     members: Iterable[Any] = value.values() if is_object(value) else value

@@ -198,6 +198,14 @@ SHOWN: dict[str, tuple[list[Json], list[Node], bool, str]] = {
     "a tainted zone, which another finding is about": (
         [least(5)], [*zones("a1", "b1"), node("c1", "zone-c", GPU)], False, "minDomains: 2"
     ),
+    "a tainted zone beside which all fit, so that no other finding is about it": (
+        [spread(maxSkew=3, matchLabelKeys=["pod-template-hash"]),
+         spread(topologyKey="cap", minDomains=3, matchLabelKeys=["pod-template-hash"])],
+        [node("a1", "zone-a", cap="spot"), node("a2", "zone-a", cap="demand"),
+         node("b1", "zone-b", cap="demand"), node("c1", "zone-c", GPU, cap="demand")],
+        False,
+        "whenUnsatisfiable: ScheduleAnyway\nminDomains: null",
+    ),
 }  # fmt: skip
 
 

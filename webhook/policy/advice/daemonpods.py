@@ -37,7 +37,7 @@ class PendingDaemonPods(NamedTuple):
         most: Pods that a domain takes.
         surge: Pods that a rollout creates beside the old one of a node: 1 or 0.
         by_taints: Whether all have a place once domains with untolerated taints do not count.
-        beside: Pods that a node may have at a time: 2 with maxSurge.
+        per_node: Pods that a node may have at a time: 2 with maxSurge.
     """
 
     spread: SpreadConstraint
@@ -45,11 +45,11 @@ class PendingDaemonPods(NamedTuple):
     most: int
     surge: int
     by_taints: bool = False
-    beside: int = 1
+    per_node: int = 1
 
     @property
     def waiting(self) -> int:
-        """Number of pods without a place, with one new pod on a node of each domain; at least 1."""
+        """Number of pods without a place, new ones beside old ones included; 0 if all have one."""
         pods = (number + self.surge for number in self.needed.values() if number)
         return sum(max(0, number - self.most) for number in pods)
 
@@ -76,7 +76,7 @@ class PendingDaemonPods(NamedTuple):
         """Suggest to honor affinity, and no minDomains if the old and the new pod need a place."""
         honored = member(AFFINITY_POLICY, HONOR)
         # Each node is one domain then.
-        if self.spread.max_skew < self.beside and self.spread.min_domains > 1:
+        if self.spread.max_skew < self.per_node and self.spread.min_domains > 1:
             return f"{honored}\n{member('minDomains', None)}"
         return honored
 
@@ -117,9 +117,10 @@ def find_pending(
 
     for surge in range(1 + surges):
         found = count(surge, taints=spread.honors_taints)
+        # Above a minimum of 0, a new pod in the emptiest domain may let those of others pass.
         if found.waiting and not (surge and found.most > spread.max_skew):
             by_taints = not count(int(surges), taints=True).waiting
-            return found._replace(by_taints=by_taints, beside=1 + surges)
+            return found._replace(by_taints=by_taints, per_node=1 + surges)
     return None
 
 

@@ -21,6 +21,7 @@ from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.reachability import list_closed
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE
@@ -107,7 +108,8 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
     Suggest the number of domains as minDomains, if all replicas then have a place in every order.
 
     Otherwise a soft constraint is suggested: with the minimum of the domains that there are,
-    another constraint may leave replicas Pending. TSC105 and TSC116 are about closed domains.
+    another constraint may leave replicas Pending. Closed domains are left out if TSC105 or TSC116
+    reports them.
 
     Args:
         left: Number of domains that the pods can go to, whatever the state of the nodes.
@@ -117,14 +119,11 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
     changed = subject.with_constraints(tuple(constraints))
     if subject.is_alone and not subject.is_daemon:
         changed = replace(changed, replicas=2, scaling=None)  # its pod, and that of a rollout
-    orders = read_orders(
-        changed,
-        context,
-        leaves_out_closed=True,
-        whatever_state=True,
-    )
-    known = context.cluster is not None and context.cluster.topology.nodes
-    if not known or (orders and orders.all_fit()):
+    if context.cluster is None or not context.cluster.topology.nodes:
+        return member("minDomains", left)
+    is_reported = next(list_closed(changed, context), None) is not None
+    orders = read_orders(changed, context, leaves_out_closed=is_reported, whatever_state=True)
+    if orders and orders.all_fit():
         return member("minDomains", left)
     return suggest_soft(constraints[index], subject)
 
