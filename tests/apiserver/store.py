@@ -18,6 +18,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "batch/v1": ("CronJob", "Job"),
     "autoscaling/v1": ("HorizontalPodAutoscaler",),
     "storage.k8s.io/v1": ("StorageClass",),
+    "node.k8s.io/v1": ("RuntimeClass",),
     "policy/v1": ("PodDisruptionBudget",),
     "discovery.k8s.io/v1": ("EndpointSlice",),
     "coordination.k8s.io/v1": ("Lease",),

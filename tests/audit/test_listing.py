@@ -86,6 +86,24 @@ async def test_without_the_right_to_list_them_exceptions_do_not_count() -> None:
     assert len(listing.snapshot.pods) == 4
 
 
+CLASSED = LIVE.replace(
+    "containers: [{name: web", "runtimeClassName: kata\n      containers: [{name: web"
+)
+
+
+@pytest.mark.parametrize(("text", "is_problem"), [(LIVE, False), (CLASSED, True)])
+async def test_the_right_to_list_runtime_classes_is_needed_for_those_that_are_named(
+    text: str, is_problem: bool
+) -> None:
+    refused = ApiError("api", "no", FailureReason.FORBIDDEN, 403)
+    path = "/apis/node.k8s.io/v1/runtimeclasses"
+
+    listing = await listed(serve_objects(text, {path: [refused]}))
+
+    assert listing.problems == ([refused] if is_problem else [])
+    assert len(listing.snapshot.pods) == 4
+
+
 @pytest.mark.parametrize("namespace", ["", "shop"])
 async def test_all_references_of_the_namespaces_are_known(namespace: str) -> None:
     listing = await listed(serve_objects(LIVE), namespace)
@@ -176,4 +194,9 @@ def test_every_listed_kind_is_listed_once() -> None:
     rows = (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN, LISTED_PODS)
 
     assert len({row.group_kind for row in rows}) == len(rows)
-    assert {row.kind for row in LISTED_CLUSTER_SCOPED} == {"Node", "Namespace", "StorageClass"}
+    assert {row.kind for row in LISTED_CLUSTER_SCOPED} == {
+        "Namespace",
+        "Node",
+        "RuntimeClass",
+        "StorageClass",
+    }

@@ -6,7 +6,7 @@ replaces the template.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from webhook.audit.origins import Origin
 from webhook.audit.parts import share_pods
 from webhook.audit.references import TemplateReference
 from webhook.audit.rollouts import find_partitioned_revision, find_revisions, mark_replaced
+from webhook.audit.runtimeclasses import add_runtime_classes
 from webhook.audit.snapshot import Snapshot, SnapshotWorkload
 from webhook.audit.templates import (
     OwnedPods,
@@ -39,6 +40,7 @@ from webhook.policy.kinds import DEFAULT_NAMESPACE, JOB_SET
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 NODE = GroupKind("", "Node")  # controls static pods, which cannot be spread
 
@@ -77,6 +79,7 @@ class Inventory:
     Attributes:
         cluster: Facts about the cluster.
         state: Nodes and pods.
+        runtime_classes: The RuntimeClasses of the cluster by their names.
         audited: Subjects, sorted by namespace, kind and name.
         pods: Number of their pods.
         unreadable: Objects that API servers refuse.
@@ -96,9 +99,13 @@ class Inventory:
         Args:
             owners: Custom controllers that select pods.
             groups: Further pods, already in groups.
-            whole: Inventory of the cluster that the snapshot is a part of, for its nodes; None:
-                the snapshot has the nodes.
+            whole: Inventory of the cluster that the snapshot is a part of, for its nodes and
+                classes; None: the snapshot has these.
         """
+        classes = {one.name: one for one in snapshot.runtime_classes}
+        self.runtime_classes: Mapping[str, RuntimeClass]
+        self.runtime_classes = whole.runtime_classes if whole else classes
+        snapshot = add_runtime_classes(snapshot, self.runtime_classes)
         groups = groups or PodGroups(snapshot.workloads, snapshot.references)
         groups.add(snapshot.pods)
         own = groups.found.keys() - groups.templates.keys()
@@ -318,7 +325,8 @@ def _map_demands(workloads: Iterable[SnapshotWorkload]) -> dict[tuple[str, str],
     found: dict[tuple[str, str], Demands | None] = {}
     for workload in workloads:
         subject = workload.subject
-        key, demands = (subject.namespace, str(subject)), subject.demands
+        key = subject.namespace, str(subject)
+        demands = None if subject.lacks_runtime_class else subject.demands
         found[key] = demands if found.get(key, demands) == demands else None
     return {key: demands for key, demands in found.items() if demands is not None}
 

@@ -16,7 +16,7 @@ from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config.configuration import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
-from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
+from webhook.policy.kinds import BUILT_IN_KINDS, POD, RUNTIME_CLASS, KindRow
 
 LISTED_CLUSTER_SCOPED: tuple[KindRow, ...] = tuple(
     row for row in BUILT_IN_KINDS.values() if row.audited and not row.namespaced
@@ -65,6 +65,7 @@ class ClusterListing:
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self.refused: ApiError | None = None
+        self._no_classes: ApiError | None = None
         self._source = source
         self._reader = ObjectReader(configuration)
 
@@ -95,6 +96,8 @@ class ClusterListing:
         for listed in (*LISTED_BUILT_IN, LISTED_PODS):
             for namespace in namespaces:
                 await self._read_list(listed, namespace, report)
+        if self._no_classes is not None and _needs_classes(self.snapshot):
+            self.problems.append(self._no_classes)
 
     async def _read_list(
         self, listed: KindRow, namespace: str, report: ProgressReporter, tries: int = LIST_TRIES
@@ -107,6 +110,8 @@ class ClusterListing:
                 raise
             if error.reason == FailureReason.FORBIDDEN and listed.group_kind == POLICY_EXCEPTION:
                 self.refused = error
+            elif error.reason == FailureReason.FORBIDDEN and listed.group_kind == RUNTIME_CLASS:
+                self._no_classes = error  # a problem only if a workload names one
             elif isinstance(error, ExpiredError) and tries > 1:
                 await self._read_list(listed, namespace, report, tries - 1)
             else:
@@ -125,3 +130,7 @@ class ClusterListing:
             report(listed.kind, number)
         self.snapshot.extend(found)
         self.problems += problems
+
+
+def _needs_classes(snapshot: Snapshot) -> bool:
+    return any(workload.subject.lacks_runtime_class for workload in snapshot.workloads)

@@ -30,6 +30,7 @@ from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.podgroups import decode_pod_group
 from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import DECODE_ERRORS
+from webhook.cluster.scheduling.runtimeclasses import decode_runtime_class
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
@@ -43,6 +44,7 @@ from webhook.policy.kinds import (
     POD,
     POD_GROUP,
     ROLLOUT,
+    RUNTIME_CLASS,
     STATEFUL_SET,
     STORAGE_CLASS,
     KindRow,
@@ -152,6 +154,8 @@ class ObjectReader:
             return decode_autoscaler(group_kind, data)
         if group_kind == STORAGE_CLASS:
             return decode_storage_class(data)
+        if group_kind == RUNTIME_CLASS:
+            return decode_runtime_class(data)
         if group_kind == POD_GROUP:
             return decode_pod_group(data)
         custom = self._decoders.get(group_kind)

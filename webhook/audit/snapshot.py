@@ -9,6 +9,7 @@ import gzip
 import zlib
 from collections.abc import Mapping
 from pathlib import Path as File
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
@@ -29,6 +30,7 @@ from webhook.policy.api.schema import StrictFinding
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.scaledown.ranks import DELETION_COST
 
@@ -85,6 +87,7 @@ SnapshotFact: TypeAlias = (
     | SnapshotOwner
     | Autoscaler
     | StorageClass
+    | RuntimeClass
     | PodGroup
     | PolicyException
 )
@@ -129,7 +132,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         pods: All pods of the objects to audit.
         neighbours: Further pods, which only count.
         autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes,
-            PodGroups and exceptions.
+            runtime classes, PodGroups and exceptions.
         unreadable: Objects with values of wrong types.
         references: Objects whose pods are created from the template of another object.
         reference_namespaces: Namespaces of which all references are known; an empty name stands for
@@ -144,6 +147,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     owners: list[SnapshotOwner] = []
     autoscalers: list[Autoscaler] = []
     storage_classes: list[StorageClass] = []
+    runtime_classes: list[RuntimeClass] = []
     pod_groups: list[PodGroup] = []
     exceptions: list[PolicyException] = []
     workloads: list[SnapshotWorkload] = []
@@ -155,25 +159,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def add_fact(self, fact: SnapshotFact | None) -> None:
         """Add a fact to the list of its kind."""
-        match fact:
-            case wire.NamespaceObject():
-                self.namespaces.append(fact)
-            case wire.NodeObject():
-                self.nodes.append(fact)
-            case wire.ServiceObject():
-                self.services.append(fact)
-            case SnapshotOwner():
-                self.owners.append(fact)
-            case Autoscaler():
-                self.autoscalers.append(fact)
-            case StorageClass():
-                self.storage_classes.append(fact)
-            case PodGroup():
-                self.pod_groups.append(fact)
-            case PolicyException():
-                self.exceptions.append(fact)
-            case None:
-                pass
+        if fact is not None:
+            facts: list[SnapshotFact] = getattr(self, _LIST_OF_FACTS[type(fact)])
+            facts.append(fact)
 
     def extend(self, listed: "Snapshot") -> None:
         """Add the objects of a list."""
@@ -181,10 +169,22 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             getattr(self, name).extend(getattr(listed, name))
 
 
-_LISTED = (
-    "namespaces", "nodes", "services", "owners", "autoscalers", "storage_classes", "pod_groups",
-    "exceptions", "workloads", "pods", "references",
-)  # fmt: skip
+_LIST_OF_FACTS: Mapping[type[SnapshotFact], str] = MappingProxyType(
+    {
+        wire.NamespaceObject: "namespaces",
+        wire.NodeObject: "nodes",
+        wire.ServiceObject: "services",
+        SnapshotOwner: "owners",
+        Autoscaler: "autoscalers",
+        StorageClass: "storage_classes",
+        RuntimeClass: "runtime_classes",
+        PodGroup: "pod_groups",
+        PolicyException: "exceptions",
+    }
+)
+"""Type of a fact -> the list of a snapshot for it."""
+
+_LISTED = (*_LIST_OF_FACTS.values(), "workloads", "pods", "references")
 """The lists of a snapshot that objects of API servers belong to."""
 
 

@@ -40,6 +40,7 @@ from webhook.cli.inputs.notes import limit_notes
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
+from webhook.cli.inputs.unknownclasses import note_unknown_classes
 from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.inputs.unknowntemplates import UNKNOWN_TEMPLATES, describe_unknown
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
@@ -127,6 +128,7 @@ def audit(
     inhabited = (workload.namespace for workload in found.workloads)
     for note in (
         *_note_unknown_templates(collected, namespace),
+        *note_unknown_classes(inventory, namespace),
         *note_unknown_namespaces(policy.profiles, inhabited, inventory.cluster.namespace_labels),
     ):
         write_stderr(note)

@@ -294,9 +294,14 @@ def _describe_unreadable(objects: Sequence[UnreadableObject]) -> FixObstacle:
 
 
 def _complete_subject(changed: Subject, before: Subject) -> Subject:
-    """Add to a changed object what is known from others: pods, autoscalers, groups, creators."""
-    known = {"running": before.running, "scaling": before.scaling, "group": before.group}
-    subject = replace(changed, **known)
+    """Add to a changed object what is known from others, such as pods and autoscalers."""
+    subject = replace(
+        changed,
+        running=before.running,
+        scaling=before.scaling,
+        group=before.group,
+        runtime_class=before.runtime_class,
+    )
     if before.creator is None:
         return subject
     return replace(

@@ -118,7 +118,7 @@ KIND_ROWS: tuple[KindRow, ...] = (
         "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
         namespaced=False, audited=False,
     ),
-    KindRow("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False, audited=False),
+    KindRow("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False),
     KindRow("", "v1", "LimitRange", "limitranges", audited=False),
     KindRow("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", audited=False),
     KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),

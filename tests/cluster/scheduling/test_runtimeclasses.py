@@ -9,8 +9,11 @@ from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.runtimeclasses import (
     RuntimeClassObject,
     apply_runtime_class,
+    decode_runtime_class,
     find_conflicts,
 )
+from webhook.policy.placement.nodes import Toleration
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 TOLERATION = {"key": "kata", "operator": "Exists"}
 KATA = {
@@ -63,3 +66,30 @@ def test_null_labels_are_empty() -> None:
 def test_a_malformed_quantity_is_a_type_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="podFixed"):
         apply({}, {"overhead": {"podFixed": {"cpu": "x"}}})
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (
+            KATA,
+            RuntimeClass(
+                name="kata",
+                node_selector={"kata": "true"},
+                tolerations=(Toleration("kata", "Exists"),),
+            ),
+        ),
+        ({"metadata": {"name": "plain"}}, RuntimeClass(name="plain")),
+        (
+            {"scheduling": {"nodeSelector": {"a": None}}},
+            RuntimeClass(name="", node_selector={"a": ""}),
+        ),
+    ],
+)
+def test_the_nodes_of_a_class_are_decoded(written: Any, found: RuntimeClass) -> None:
+    assert decode_runtime_class(msgspec.json.encode(written)) == found
+
+
+def test_a_type_error_of_a_class_is_an_error() -> None:
+    with pytest.raises(msgspec.ValidationError, match="tolerations"):
+        decode_runtime_class(b'{"scheduling": {"tolerations": {}}}')

@@ -2,6 +2,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.build import Json, gates, policy, spread
 from tests.policy.advice.subjects import (
@@ -33,9 +34,11 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import hard_constraints
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HONOR, HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import Demands, Toleration
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 IGNORING = spread(nodeAffinityPolicy="Ignore")
 HONORING = spread(nodeTaintsPolicy="Honor")
@@ -229,15 +232,35 @@ def test_pods_that_no_node_admits_have_no_closed_domains() -> None:
     assert find_closed(constraint, (ZONE,), advised.demands, context) is None
 
 
-@pytest.mark.parametrize(
-    ("demands", "taints", "named"),
-    [
-        (Demands(pairs=((ZONE, "a"),)), (), "nodeSelector"),
-        (Demands(terms=()), ("gpu:NoSchedule", "spot:NoExecute"),
-         "node affinity and taints (gpu:NoSchedule, spot:NoExecute)"),
-    ],
-)  # fmt: skip
+KATA = RuntimeClass(name="kata", node_selector={"pool": "kata"})
+TOLERATING_ONLY = RuntimeClass(name="gpu", tolerations=(Toleration("gpu", "Exists"),))
+NAMED = {
+    "nodeSelector": (judged(**IN_A), (), "nodeSelector"),
+    "affinity and taints": (
+        judged(**required([among("zone-a")])),
+        ("gpu:NoSchedule", "spot:NoExecute"),
+        "node affinity and taints (gpu:NoSchedule, spot:NoExecute)",
+    ),
+    "a RuntimeClass": (replace(deployed(), runtime_class=KATA), (), "RuntimeClass kata"),
+    "nodeSelector and a RuntimeClass": (
+        replace(judged(**IN_A), runtime_class=KATA),
+        (),
+        "nodeSelector and RuntimeClass kata",
+    ),
+    "a RuntimeClass without labels": (
+        replace(judged(**IN_A), runtime_class=TOLERATING_ONLY),
+        (),
+        "nodeSelector",
+    ),
+}
+
+
+@pytest.mark.parametrize(("advised", "taints", "named"), NAMED.values(), ids=NAMED.keys())
 def test_what_keeps_pods_off_nodes_is_named(
-    demands: Demands, taints: tuple[str, ...], named: str
+    advised: Subject, taints: tuple[str, ...], named: str
 ) -> None:
-    assert name_requirements(demands, taints) == named
+    assert name_requirements(advised, taints) == named
+
+
+def test_labels_are_left_out_where_they_have_no_part() -> None:
+    assert name_requirements(judged(**IN_A), (TAINT,), with_labels=False) == f"taints ({TAINT})"

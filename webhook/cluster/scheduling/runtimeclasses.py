@@ -1,5 +1,5 @@
 """
-What a RuntimeClass adds to a new pod: ``apply_runtime_class``.
+Decode RuntimeClasses (``decode_runtime_class``), and apply one to a pod (``apply_runtime_class``).
 
 Source: plugin/pkg/admission/runtimeclass/admission.go ``Admit``.
 """
@@ -14,6 +14,7 @@ from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.quantities import Quantities, check_quantities
 from webhook.policy.model import Labels, replace_null_labels
 from webhook.policy.placement.nodes import Toleration
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 
 class _Overhead(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -43,6 +44,23 @@ class RuntimeClassObject(wire.NamedObject, frozen=True, gc=False):
 
     overhead: _Overhead | None = None
     scheduling: _ClassScheduling | None = None
+
+
+_decode = msgspec.json.Decoder(RuntimeClassObject).decode
+
+
+def decode_runtime_class(data: bytes | msgspec.Raw) -> RuntimeClass:
+    """
+    Decode a RuntimeClass, without its overhead.
+
+    Raises:
+        msgspec.DecodeError: A value has the wrong type.
+    """
+    found = _decode(data)
+    tolerations = (found.scheduling and found.scheduling.tolerations) or ()
+    return RuntimeClass(
+        name=found.name, node_selector=node_labels_of(found), tolerations=tolerations
+    )
 
 
 def node_labels_of(found: RuntimeClassObject) -> Labels:

@@ -11,14 +11,14 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterStat
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.advice.findings import SHOWN_CHARACTERS, clip, count_of, join_names
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
@@ -191,12 +191,29 @@ def find_taints(counted: Domains, entered: Domains, closed: AbstractSet[str]) ->
     return tuple(dict.fromkeys(found))
 
 
-def name_requirements(demands: Demands, taints: Sequence[str]) -> str:
-    """Name what keeps pods off nodes, as ``nodeSelector and taints (gpu:NoSchedule)``."""
-    causes = ["nodeSelector"] if demands.pairs else []
-    causes += ["node affinity"] if demands.terms is not None else []
+def name_requirements(
+    subject: Subject, taints: Sequence[str] = (), *, with_labels: bool = True
+) -> str:
+    """
+    Name what keeps pods off nodes, as ``nodeSelector and taints (gpu:NoSchedule)``.
+
+    Args:
+        with_labels: Whether the labels of the nodes have a part in it.
+    """
+    causes = [*_name_labels(subject)] if with_labels else []
     causes += [f"taints ({join_names(taints)})"] if taints else []
     return " and ".join(causes)
+
+
+def _name_labels(subject: Subject) -> Iterator[str]:
+    """Name what requires certain labels of nodes."""
+    written, found = subject.pod.demands, subject.runtime_class
+    if written.pairs:
+        yield "nodeSelector"
+    if found and found.node_selector:
+        yield f"RuntimeClass {clip(found.name, SHOWN_CHARACTERS)}"
+    if written.terms is not None:
+        yield "node affinity"
 
 
 def _find_by_index(

@@ -302,6 +302,11 @@ class AdviceContext:
     cluster: ClusterState | None = None
 
     @property
+    def knows_nodes(self) -> bool:
+        """Whether a node of the cluster is known; at admission they may be."""
+        return self.cluster is None or bool(self.cluster.topology.nodes)
+
+    @property
     def gates(self) -> Gates:
         """The gates in force."""
         return self.policy.gates

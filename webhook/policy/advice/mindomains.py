@@ -74,7 +74,7 @@ def _describe_few_values(spread: SpreadConstraint, most: int, subject: Subject) 
     waiting = _name_waiting(subject, spread, most)
     few = f"{count_of(most, 'domain')} of {quote_value(spread.topology_key)} at most"
     return waiting and (
-        f"by {name_requirements(subject.demands, ())} its pods can go to {few}, whatever nodes are "
+        f"by {name_requirements(subject)} its pods can go to {few}, whatever nodes are "
         f"added: {_describe_limit(spread, subject)}, {waiting} stay Pending"
     )
 

@@ -180,7 +180,7 @@ def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleVio
     entered = cluster.lasting_domains("", (), demands)
     allowed = cluster.lasting_domains("", (), demands.honoring(affinity=True, taints=False))
     taints = find_taints(allowed, entered, allowed.sizes.keys())
-    excluding = name_requirements(demands, taints)
+    excluding = name_requirements(subject, taints)
     yield RuleViolation(
         subject.list_path,
         f"by {excluding} its pods can go to 0 of {count_of(nodes, 'node')}: they stay Pending "
@@ -192,7 +192,7 @@ def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleVio
 
 def _report_contradiction(subject: Subject) -> RuleViolation:
     """Report requirements that no node of any cluster can satisfy."""
-    requirements = name_requirements(subject.demands, ())
+    requirements = name_requirements(subject)
     return RuleViolation(
         subject.list_path,
         f"by {requirements} its pods can go to no node, whatever nodes are added: the requirements "

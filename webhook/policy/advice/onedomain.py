@@ -61,7 +61,7 @@ def _judge_constraints(
                 yield _report_constraint(subject, spread, following, _LET_APART)
             elif spread.min_domains > 1:
                 continue  # TSC104 reports these
-            elif problem := _describe_one_domain(spread, keys, subject.demands, cluster):
+            elif problem := _describe_one_domain(subject, spread, keys, cluster):
                 suggestion = _suggest_domains(spread.topology_key, subject.demands, cluster)
                 yield _report_constraint(
                     subject, spread, f"{problem}: the constraint cannot spread its pods", suggestion
@@ -138,7 +138,7 @@ def _report_one_node(
 
 
 def _describe_one_domain(
-    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
+    subject: Subject, spread: SpreadConstraint, keys: tuple[str, ...], cluster: ClusterState
 ) -> str:
     """
     Name the only domain that pods can go to.
@@ -149,7 +149,8 @@ def _describe_one_domain(
         affinity that leaves the pod fewer domains. Taints may reserve the others on purpose, and
         which workloads tolerate them is not known here.
     """
-    key, is_hard = spread.topology_key, spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+    key, demands = spread.topology_key, subject.demands
+    is_hard = spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
 
     def domains(*, affinity: bool, taints: bool) -> Domains:
         honored = demands.honoring(affinity=affinity, taints=taints)
@@ -172,9 +173,9 @@ def _describe_one_domain(
     counted = every if together else allowed
     taints = find_taints(counted, found, counted.sizes.keys() - found.sizes.keys())
     closes = by_affinity or together or len(allowed.sizes) < len(every.sizes)
-    named = demands if closes else Demands()
+    requirements = name_requirements(subject, taints, with_labels=closes)
     only = f"1 of {len(every.sizes)} domains of {quote_value(key)} only ({reached})"
-    return f"by {name_requirements(named, taints)} its pods can go to {only}"
+    return f"by {requirements} its pods can go to {only}"
 
 
 def _suggest_domains(key: str, demands: Demands, cluster: ClusterState) -> str:

@@ -93,7 +93,7 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
         field, instead = suggest_policies(subject, spread.index, closed)
         yield RuleViolation(
             field,
-            f"by {name_requirements(subject.demands, closed.taints)} its pods can go to {bound}"
+            f"by {name_requirements(subject, closed.taints)} its pods can go to {bound}"
             f"{closed.reached} of {count_of(closed.reached + closed.number, 'domain')} of "
             f"{quote_value(spread.topology_key)}; {counts} the others{named}, "
             f"{state}domain takes more than {limit}"

@@ -8,6 +8,7 @@ in ``policy.advice_texts``, a remedy in ``webhook.fix.remedies`` and an example 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from typing import TypeAlias
 
 from webhook.policy.advice import (
@@ -67,16 +68,31 @@ class PolicyRule:
         return CATALOGUE[self.id].scope is RuleScope.EVERYWHERE
 
 
+def of_nodes(check: Check) -> Check:
+    """
+    Make a check of the nodes that the pods can go to: it yields nothing if these are not known.
+
+    Where no node is known at all, none is judged, and the check is as ever.
+    """
+
+    @wraps(check)
+    def run(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+        if not (subject.lacks_runtime_class and context.knows_nodes):
+            yield from check(subject, context)
+
+    return run
+
+
 POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC101", selectors.selector_matches_itself),
     PolicyRule("TSC102", selectors.selector_counts_pods),
     PolicyRule("TSC103", topology.key_is_on_nodes, on_bare_lists=True),
-    PolicyRule("TSC104", mindomains.min_domains_can_be_met),
-    PolicyRule("TSC105", reachability.domains_are_open),
-    PolicyRule("TSC106", nextpod.next_pod_has_a_node),
+    PolicyRule("TSC104", of_nodes(mindomains.min_domains_can_be_met)),
+    PolicyRule("TSC105", of_nodes(reachability.domains_are_open)),
+    PolicyRule("TSC106", of_nodes(nextpod.next_pod_has_a_node)),
     PolicyRule("TSC107", fields.revisions_count_apart),
-    PolicyRule("TSC108", volumes.volumes_can_follow),
-    PolicyRule("TSC109", replicas.constraints_agree),
+    PolicyRule("TSC108", of_nodes(volumes.volumes_can_follow)),
+    PolicyRule("TSC109", of_nodes(replicas.constraints_agree)),
     PolicyRule("TSC110", unspread.something_spreads),
     PolicyRule(
         "TSC111",
@@ -85,14 +101,14 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
         on_bare_lists=True,
     ),
     PolicyRule("TSC112", replicas.skew_can_bind),
-    PolicyRule("TSC113", selectors.selector_counts_no_others),
-    PolicyRule("TSC114", skew.skew_is_kept),
+    PolicyRule("TSC113", of_nodes(selectors.selector_counts_no_others)),
+    PolicyRule("TSC114", of_nodes(skew.skew_is_kept)),
     PolicyRule("TSC115", defaulting.pods_have_defaults),
-    PolicyRule("TSC116", reachability.domains_are_allowed),
+    PolicyRule("TSC116", of_nodes(reachability.domains_are_allowed)),
     PolicyRule("TSC117", fields.pods_carry_keys),
-    PolicyRule("TSC118", scaledown.scale_down_keeps_skew),
-    PolicyRule("TSC119", rollouts.rollout_can_finish),
-    PolicyRule("TSC120", onedomain.domains_are_several),
+    PolicyRule("TSC118", of_nodes(scaledown.scale_down_keeps_skew)),
+    PolicyRule("TSC119", of_nodes(rollouts.rollout_can_finish)),
+    PolicyRule("TSC120", of_nodes(onedomain.domains_are_several)),
     PolicyRule("TSC121", gangs.gangs_can_be_placed),
 )
 """Every policy rule, by id; findings on a subject are reported in this order."""

@@ -20,6 +20,7 @@ from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 from webhook.policy.podlabels import added_keys, unique_keys
 from webhook.policy.rolloutlimits import RolloutLimits
 
@@ -50,6 +51,7 @@ class SubjectSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
     """A pod's specification, with the fields that advice needs."""
 
     affinity: SubjectAffinity | None = None
+    runtime_class_name: str | None = None
 
 
 class SubjectPod(SchedulingPod, frozen=True, rename="camel", gc=False):
@@ -102,6 +104,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         members: Numbers of its pods in each group of a LeaderWorkerSet; None for other kinds.
         scaling: The range in which an autoscaler scales it; None without one, and at admission.
         group: The PodGroup of its pods; None if it is not known, and at admission.
+        runtime_class: The RuntimeClass of its pods; None if it is not known, and at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
@@ -140,6 +143,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     members: range | None = None
     scaling: ReplicaRange | None = None
     group: PodGroup | None = None
+    runtime_class: RuntimeClass | None = None
     claims: bool = False
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
@@ -231,8 +235,20 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def demands(self) -> Demands:
-        """What its pods require of a node."""
-        return self.pod.demands
+        """What its pods require of a node, as far as it is known: see ``lacks_runtime_class``."""
+        written = self.pod.demands
+        return self.runtime_class.add_to(written) if self.runtime_class else written
+
+    @property
+    def lacks_runtime_class(self) -> bool:
+        """
+        Whether its pods may go to other nodes than ``demands`` says, by a class that is not known.
+
+        kube-apiserver has added to a pod what its class requires before anything else sees the pod.
+        """
+        spec = self.pod.spec
+        is_named = bool(self.path) and spec is not None and bool(spec.runtime_class_name)
+        return is_named and self.runtime_class is None
 
     @property
     def anti_affinity(self) -> tuple[PodAffinityTerm, ...]:

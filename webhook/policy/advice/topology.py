@@ -24,7 +24,6 @@ from webhook.policy.advice.nearestkey import (
 from webhook.policy.advice.repeats import describe_repeated
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint
-from webhook.policy.placement.nodes import Demands
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -35,7 +34,7 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
     """
     for i, constraint in enumerate(subject.constraints):
         key = constraint.topology_key
-        carriers, nodes = _count_carriers(key, subject.demands, context)
+        carriers, nodes = _count_carriers(key, subject, context)
         if not key or carriers >= nodes or (carriers and subject.is_bound):
             continue
         if carriers:
@@ -92,7 +91,7 @@ def _describe_meant_key(
 ) -> tuple[str, str]:
     """Describe a key of no node that was meant to be another one, which some nodes have."""
     in_audit = context.cluster is not None
-    if in_audit and not _count_carriers(meant, subject.demands, context)[0]:
+    if in_audit and not _count_carriers(meant, subject, context)[0]:
         problem = f"is on no node; {meant} is, but on none that its pods can go to"
         return problem, _suggest_labels("such nodes", constraint.topology_key)
     repeated = describe_repeated(meant, constraint.when_unsatisfiable, subject)
@@ -100,15 +99,17 @@ def _describe_meant_key(
     return f"is on no node; {meant} is", instead
 
 
-def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
+def _count_carriers(key: str, subject: Subject, context: AdviceContext) -> tuple[int, int]:
     """Count the reachable nodes that have a key, and all reachable nodes."""
-    if context.cluster is not None:
+    demands = subject.demands
+    if context.cluster is not None and not subject.lacks_runtime_class:
         topology = context.cluster.schedulable(demands)
         reached = topology.domains(key, (), demands).values
         return len(topology.domains(key, (key,), demands).values), len(reached)
     nodes, carriers = context.facts.schedulable_nodes(), context.facts.nodes_with(key)
     if carriers and (
-        selects_nodes(demands)
+        subject.lacks_runtime_class
+        or selects_nodes(demands)
         # all of the closed nodes may be the ones without the key
         or nodes - carriers <= find_tainted(HOSTNAME, demands, context.facts).number
     ):
