@@ -165,7 +165,8 @@ LABELS: dict[str, tuple[str, str, tuple[str, ...], list[str]]] = {
         *("", f"{LABELLED}---\n{WEB_SET}", ("rs,ds", "deploy")),
         ["ReplicaSet/web-1", "Deployment/web"],
     ),
-    "of files": (f"{LABELLED}---\n{WEB_SET}", "", (), ["Deployment/web", "ReplicaSet/web-1"]),
+    "of files": (f"{LABELLED}---\n{WEB_SET}", "", (), ["Deployment/web"]),
+    "of files without its workload": (WEB_SET, "", (), ["ReplicaSet/web-1"]),
     "of a kind in files": (f"{LABELLED}---\n{WEB_SET}", LABELLED, ("rs",), ["ReplicaSet/web-1"]),
 }
 
@@ -180,6 +181,48 @@ def test_labels_select_objects(
 
     assert [f"{subject.kind.kind}/{subject.name}" for subject in found] == selected
     assert selecting.inputs.problems == []
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-h1-x
+  labels: {app: web, pod-template-hash: h1}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-h1, controller: true}]
+spec: {}
+"""
+
+# files, words, selected
+DUMPS: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
+    "a workload and its pod": (f"{DEPLOYMENT}---\n{POD}", (), ["Deployment/web"]),
+    "with the ReplicaSet between them": (
+        f"{DEPLOYMENT}---\n{WEB_SET.replace('web-1', 'web-h1')}---\n{POD}", (), ["Deployment/web"]
+    ),
+    "a pod alone": (POD, (), ["Pod/web-h1-x"]),
+    "another workload": (
+        f"{DEPLOYMENT.replace('name: web', 'name: api')}---\n{POD}",
+        *((), ["Deployment/api", "Pod/web-h1-x"]),
+    ),
+    "a workload of another namespace": (
+        f"{DEPLOYMENT.replace('name: web', 'namespace: other, name: web', 1)}---\n{POD}",
+        *((), ["Deployment/web", "Pod/web-h1-x"]),
+    ),
+    "an operator manages the pod": (
+        f"apiVersion: example.io/v1\nkind: Shop\nmetadata: {{name: web}}\n---\n{OPERATED_SET}",
+        *((), ["ReplicaSet/web-1"]),
+    ),
+    "a pod by its name": (f"{DEPLOYMENT}---\n{POD}", ("pod/web-h1-x",), ["Pod/web-h1-x"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words", "selected"), DUMPS.values(), ids=DUMPS.keys())
+def test_a_workload_of_a_file_stands_for_its_pods(
+    text: str, words: tuple[str, ...], selected: list[str]
+) -> None:
+    found = selector(text).select(words)
+
+    assert [f"{subject.kind.kind}/{subject.name}" for subject in found] == selected
 
 
 @pytest.mark.parametrize(

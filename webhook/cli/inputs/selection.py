@@ -22,6 +22,7 @@ from webhook.cli.inputs.subjects import (
     explain_missing_name,
     find,
     find_in_manifests,
+    labels_of,
     list_subjects,
     namespace_of,
 )
@@ -30,6 +31,7 @@ from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.manifests import Document
 from webhook.policy.model import GroupKind, LabelSelector, group_of
+from webhook.policy.podlabels import find_owner_by_labels
 from webhook.policy.selectors import SELECT_ALL
 
 _ELSEWHERE = "name its file with -f, or read the cluster with --live"
@@ -131,7 +133,7 @@ class SubjectSelector:
     def _find(self, written: str) -> Iterator[ExplainSubject]:
         """Find the objects in the files; one that is not there in the other sources, if any."""
         found = list(find_in_manifests(self.documents, written, self.namespace, self.templates))
-        yield from found
+        yield from found if written else self._without_managed(found)
         if found:
             return
         if written and (self.sources.paths or self.sources.live):
@@ -159,6 +161,7 @@ class SubjectSelector:
         kinds = parse_kinds(words, self.templates)
         if self.inputs.paths:
             found = list(find_in_manifests(self.documents, "", self.namespace, kinds))
+            found = found if words else self._without_managed(found)
         else:
             listed = (subject for kind in kinds for subject in self._list_labelled(kind))
             found = [subject for subject in listed if words or self._has_no_workload(subject)]
@@ -186,9 +189,33 @@ class SubjectSelector:
                 inside = namespace_of(value) or self.namespace
                 yield from list_subjects(kind, places, inside, value, exists=True)
 
+    def _without_managed(self, found: Sequence[ExplainSubject]) -> list[ExplainSubject]:
+        """
+        Leave out the objects that another workload of the files manages.
+
+        In a dump, that workload stands for its ReplicaSets and for its pods, also Pending ones.
+        """
+        known = {
+            (one.namespace or self.namespace, one.group_kind, one.name)
+            for one in self.documents
+            if one.group_kind in self.templates
+        }
+        return [subject for subject in found if known.isdisjoint(_list_owners(subject))]
+
     def _has_no_workload(self, subject: ExplainSubject) -> bool:
         """Whether no other workload manages the object, as a Deployment does its ReplicaSets."""
         owner = controller_of(subject.value)
         return owner is None or GroupKind(group_of(owner.api_version), owner.kind) not in (
             self.templates
         )
+
+
+def _list_owners(subject: ExplainSubject) -> Iterator[tuple[str, GroupKind, str]]:
+    """Yield the namespace, kind and name of the controller of an object, and of that one's own."""
+    owner = controller_of(subject.value)
+    if owner is None:
+        return
+    kind = GroupKind(group_of(owner.api_version), owner.kind)
+    yield subject.namespace, kind, owner.name
+    if above := find_owner_by_labels(kind, owner.name, labels_of(subject.value)):
+        yield subject.namespace, *above

@@ -5,7 +5,7 @@ Entry points: ``find`` and ``find_in_manifests``. This module must not decide wh
 placed; see ``targets``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -257,6 +257,11 @@ def name_of(value: Json) -> str:
 def namespace_of(value: Json) -> str:
     """The namespace that an object names; empty if it names none."""
     return _metadata_of(value).namespace
+
+
+def labels_of(value: Json) -> Mapping[str, str]:
+    """The labels of an object; empty if it has none."""
+    return _metadata_of(value).labels
 
 
 def controller_of(value: Json) -> OwnerReference | None:
