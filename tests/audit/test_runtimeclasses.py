@@ -126,3 +126,18 @@ def test_a_class_is_a_fact_of_a_snapshot() -> None:
     merged = Snapshot()
     merged.extend(snapshot)
     assert merged.runtime_classes == snapshot.runtime_classes
+
+
+AGENT = SECURE.replace("Deployment", "DaemonSet").replace("  replicas: 3\n", "")
+COPIED = AGENT.replace(
+    "spec:\n      ",
+    "spec:\n      nodeSelector: {pool: kata}\n      tolerations: [{key: kata, operator: Exists}]\n"
+    "      ",
+)
+
+
+def test_a_daemon_set_has_its_class_only_if_its_template_says_the_same() -> None:
+    lacking, having = (inventory(gather(KATA + text).snapshot) for text in (AGENT, COPIED))
+
+    assert [one.subject.lacks_runtime_class for one in lacking.audited] == [True]
+    assert [one.subject.lacks_runtime_class for one in having.audited] == [False]

@@ -24,7 +24,7 @@ from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.scenario import Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, Constraint, Node, Taint
 from webhook.policy.placement.daemondemands import daemon_demands
-from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, find_mismatch
+from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration, find_mismatch
 from webhook.policy.placement.place import place_pod, tally_constraints
 
 NODES = (node("a1", "a"), node("a2", "a"), node("b1", "b"), node("g1", "b", taints=[GPU]))
@@ -226,3 +226,22 @@ def test_a_pending_pod_counts_those_that_are_placed_before_it() -> None:
     assert [(pod.node, pod.reason, pod.reason_after) for pod in report.missing] == [
         ("a1", "", ""), ("a2", "", "zone: skew 2 > maxSkew 1")
     ]  # fmt: skip
+
+
+def test_the_controller_chooses_nodes_by_the_template_without_its_runtime_class() -> None:
+    kata = (node("k1", "a", pool="kata"), node("k2", "b", pool="kata", taints=[GPU]))
+    tolerating = replace(
+        DEMANDS, tolerations=(*(DEMANDS.tolerations or ()), Toleration("gpu", "Exists"))
+    )
+    required = replace(tolerating, pairs=(("pool", "kata"),))
+    of_class = scenario((*NODES, *kata), demands=required)
+    existing = DaemonPods({"k1": "p"}, choosing=DEMANDS)
+
+    report = find_missing(of_class, existing)
+    rollout, _, pods = roll_out_daemons(of_class, [], existing)
+
+    mismatch = "node(s) didn't match Pod's node affinity/selector"
+    reasons = {pod.node: pod.reason for pod in report.missing}
+    assert reasons == dict.fromkeys(("a1", "a2", "b1"), mismatch)
+    assert (report.desired, report.running, report.unneeded) == (4, 1, ())
+    assert (rollout.pending, pods.choosing) == (3, DEMANDS)

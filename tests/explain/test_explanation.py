@@ -14,6 +14,7 @@ from webhook.explain.explanation import (
 )
 from webhook.explain.scenario import Scenario
 from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
 
 
@@ -85,6 +86,16 @@ def test_a_daemon_set_without_a_blocked_pod_has_no_constraints() -> None:
     explained = explain_daemons(question, "DaemonSet shop/agent", DaemonPods())
 
     assert (explained.placeable, explained.constraints) == (True, ())
+
+
+def test_a_daemon_set_whose_template_lacks_what_its_runtime_class_adds_is_told_so() -> None:
+    known = scenario([node("a1", "a")], demands=Demands((("pool", "kata"),)))
+
+    explained = explain_daemons(known, "DaemonSet shop/agent", DaemonPods(choosing=Demands()))
+
+    assert not explained.placeable
+    assert explained.sentence.endswith("write the same nodeSelector and tolerations into it")
+    assert [item.name for item in explained.nodes] == ["a1"]
 
 
 def test_what_is_refused_is_not_placed() -> None:

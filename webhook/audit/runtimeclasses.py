@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from webhook.audit.snapshot import Snapshot
 from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 
@@ -28,6 +29,21 @@ def add_runtime_classes(snapshot: Snapshot, classes: Mapping[str, RuntimeClass])
 def _add_class(subject: Subject, classes: Mapping[str, RuntimeClass]) -> Subject:
     spec = subject.pod.spec
     found = classes.get(spec.runtime_class_name or "") if spec else None
-    if found is None or found.refuses(subject.pod.demands):
-        return subject  # of pods that kube-apiserver refuses, nothing is judged by their nodes
+    if found is None or misleads(found, subject):
+        return subject  # its nodes are not judged
     return replace(subject, runtime_class=found)
+
+
+def misleads(found: RuntimeClass, subject: Subject) -> bool:
+    """
+    Whether pods of a class do not run on the nodes that the class is for.
+
+    kube-apiserver refuses pods whose nodeSelector contradicts it. The controller of a DaemonSet
+    chooses nodes by the template, and knows nothing of the class: on nodes without its labels, the
+    pods stay Pending, and nodes with its taints get none.
+
+    Source: kubernetes pkg/controller/daemon/daemon_controller.go ``NodeShouldRunDaemonPod``.
+    """
+    written = subject.pod.demands
+    is_daemon = subject.kind.kind == DAEMON_SET.kind  # also that of OpenKruise
+    return found.refuses(written) or (is_daemon and found.add_to(written) != written)

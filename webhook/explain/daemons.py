@@ -25,7 +25,7 @@ from webhook.policy.advice.findings import count_of
 from webhook.policy.model import HOSTNAME, LabelSelectorRequirement, Node
 from webhook.policy.placement.filters.failure import describe_failure
 from webhook.policy.placement.nodeaffinity import NODE_NAME, NodeSelectorTerm
-from webhook.policy.placement.nodes import find_mismatch
+from webhook.policy.placement.nodes import Demands, NodeRejection, find_mismatch
 from webhook.policy.selectors import IN
 
 PENDING = "Pending"
@@ -72,10 +72,29 @@ class DaemonPods(msgspec.Struct, frozen=True):
     Attributes:
         running: Node name -> name of the pod that it has.
         waiting: Node name -> pod for a node that has none.
+        choosing: What the template requires of a node, if a RuntimeClass requires something else of
+            the pods; otherwise None. The controller does not know of classes.
     """
 
     running: Mapping[str, str] = MappingProxyType({})
     waiting: Mapping[str, WaitingPod] = MappingProxyType({})
+    choosing: Demands | None = None
+
+    def find_exclusion(self, node: Node, scenario: Scenario) -> NodeRejection | None:
+        """
+        Find why a node needs no pod; None if it does. Constraints and cordons do not matter here.
+
+        Args:
+            scenario: That of a new pod.
+
+        Source: daemon_controller.go ``predicates``.
+        """
+        return find_mismatch(node, self.choosing or scenario.pod.demands)
+
+    def list_needing(self, scenario: Scenario) -> list[Node]:
+        """List the nodes that need a pod."""
+        nodes = scenario.topology.nodes
+        return [node for node in nodes if self.find_exclusion(node, scenario) is None]
 
     def is_replacing(self, node: str) -> bool:
         """Whether a Pending pod waits for a node that has another pod."""
@@ -129,7 +148,7 @@ def find_missing(scenario: Scenario, pods: DaemonPods) -> DaemonReport:
     cannot be placed together. Takes O(missing pods x constraints) if all constraints honor node
     affinity, and that times the number of nodes, and at most of missing pods, otherwise.
     """
-    needing = _list_needing(scenario)
+    needing = pods.list_needing(scenario)
     missing = [node for node in needing if node.name not in pods.running]
     names = {node.name for node in needing}
     known = {node.name for node in scenario.topology.nodes}
@@ -210,16 +229,6 @@ def fill(
     return end, _place_missing(end, missing, pods)
 
 
-def _list_needing(scenario: Scenario) -> list[Node]:
-    """
-    List the nodes that need a pod. Spread constraints and cordons do not matter here.
-
-    Source: daemon_controller.go ``predicates``.
-    """
-    demands = scenario.pod.demands
-    return [node for node in scenario.topology.nodes if find_mismatch(node, demands) is None]
-
-
 def _judge(scenario: Scenario, node: Node, pods: DaemonPods) -> MissingPod:
     waiting = pods.waiting.get(node.name, WaitingPod("", "not created"))
     reason = _find_reason(pin_missing(scenario, node, pods), node)
@@ -241,7 +250,7 @@ def roll_out_daemons(
         The result, the scenario after it, and the pods in it.
     """
     changed = apply_all(edits, scenario)
-    needing = _list_needing(changed)
+    needing = pods.list_needing(changed)
     missing = [node for node in needing if node.name not in pods.running]
     end, placed = fill(changed, missing, pods)
     pending = len(missing) - len(placed)
@@ -259,7 +268,7 @@ def roll_out_daemons(
         pending=pending,
         skews=skews,
     )
-    return rollout, end, DaemonPods({**running, **placed}, pods.waiting)
+    return rollout, end, replace(pods, running={**running, **placed})
 
 
 def _place_missing(scenario: Scenario, missing: Sequence[Node], pods: DaemonPods) -> dict[str, str]:

@@ -29,7 +29,6 @@ from webhook.explain.scenario import Scenario
 from webhook.explain.terms import NO_TERMS, PlacementTerms
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.placement.filters.failure import describe_failure
-from webhook.policy.placement.nodes import find_mismatch
 from webhook.policy.placement.place import PodPlacement
 
 
@@ -177,6 +176,12 @@ def explain(
     )
 
 
+_MISLED = (
+    "; the controller chooses nodes by the template, which lacks what the RuntimeClass adds to the "
+    "pods: write the same nodeSelector and tolerations into it"
+)
+
+
 def explain_daemons(
     scenario: Scenario,
     subject: str,
@@ -188,11 +193,11 @@ def explain_daemons(
     lacking = [pod for pod in report.awaited if not pod.is_placeable]
     reasons = {pod.node: pod.reason or pod.reason_after for pod in lacking}
     nodes = scenario.topology.nodes
-    exclusions = {node.name: find_mismatch(node, scenario.pod.demands) for node in nodes}
+    exclusions = {node.name: pods.find_exclusion(node, scenario) for node in nodes}
     pinned = pin_first(scenario, report, pods)
     return Explanation(
         subject=subject,
-        sentence=summarize_daemons(report),
+        sentence=summarize_daemons(report) + (_MISLED if pods.choosing else ""),
         placeable=pinned is None,
         failed_scheduling=describe_pinned(pinned, nodes),
         constraints=explain_constraints(pinned, pinned.placement()) if pinned else (),

@@ -5,11 +5,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from tests.cli.inputs.manifestclusters import cluster_of
 from tests.cli.inputs.targetcases import PLAIN
 from tests.explain.filterscenarios import filter_scenario, node
-from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario, read_pending
+from webhook.cli.inputs.daemons import (
+    add_choosing,
+    gather_daemon_pods,
+    read_daemon_scenario,
+    read_pending,
+)
 from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.explain.daemons import DaemonPods, WaitingPod
@@ -17,6 +23,7 @@ from webhook.explain.scenario import Scenario
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.daemondemands import NETWORK_TOLERATION
+from webhook.policy.placement.nodes import Demands
 
 
 def subject(**spec: Any) -> ExplainSubject:
@@ -128,3 +135,17 @@ def test_no_pod_is_read_if_none_is_pending() -> None:
     reader = ScenarioReader(PLAIN, cluster, replaces=False)
 
     assert read_pending(subject(), pods, reader, cluster) is pods
+
+
+def test_what_the_template_requires_is_kept_if_the_pods_require_more() -> None:
+    pods, found = DaemonPods({"n1": "p"}), filter_scenario([node("n1", "a")])
+    pinned_pod = read_daemon_scenario(subject(), found, [])
+    of_class = pinned_pod.change_pod(
+        demands=replace_struct(pinned_pod.pod.demands, pairs=(("pool", "kata"),))
+    )
+
+    chosen = add_choosing(pods, subject(), Demands(), of_class)
+
+    assert add_choosing(pods, subject(), Demands(), pinned_pod) is pods
+    assert chosen.choosing == pinned_pod.pod.demands
+    assert chosen.running == pods.running

@@ -65,11 +65,24 @@ def test_a_pod_that_exists_has_been_admitted() -> None:
 
 def test_a_runtime_class_that_is_known_is_applied() -> None:
     found = admit(written(runtimeClassName="kata"))
-    conflict = admit(written(runtimeClassName="kata", nodeSelector={"kata": "no"}))
 
     assert found.pod.spec is not None
     assert (found.pod.spec.overhead, found.unread) == ({"cpu": "250m"}, ())
-    assert conflict.unread[0].endswith("which refuses pods: kata")
+
+
+def test_a_pod_that_contradicts_its_runtime_class_is_refused_unless_it_exists() -> None:
+    admission = PodAdmission(manifest_cluster(OBJECTS)[0])
+
+    listed = [
+        admission.list_conflicts(written(uid, runtimeClassName=name, nodeSelector=labels))
+        for uid, name, labels in (
+            *(("", "kata", {"kata": "no"}), ("u1", "kata", {"kata": "no"})),
+            *(("", "kata", {"pool": "a"}), ("", "gvisor", {"kata": "no"}), ("", "", {})),
+        )
+    ]
+
+    assert listed == [["kata is no, but RuntimeClass kata requires true"], [], [], [], []]
+    assert admission.list_conflicts(ApiPod()) == []
 
 
 def test_a_runtime_class_that_is_not_known_is_named() -> None:

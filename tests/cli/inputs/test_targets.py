@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.files import LABEL_SELECTING
-from tests.cli.inputs.targetcases import ENDING, POD, PODS, WEB, build
+from tests.cli.inputs.targetcases import ENDING, POD, PODS, TEMPLATE, WEB, build
 from webhook.cli.inputs.schedulingscope import NODE_RESOURCES
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
 from webhook.explain.caveats import ALWAYS_IGNORED, NEW_VOLUMES
@@ -85,3 +85,25 @@ def test_profiles_that_may_fit_a_new_pod_are_a_caveat(folder: Path, run: Run) ->
         ran = run("explain", "-f", "pod.yaml", "--config", "config.yaml")
 
         assert (CAVEAT in ran.out) is is_named
+
+
+GVISOR = """\
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: gvisor}
+handler: runsc
+scheduling: {nodeSelector: {runtime: gvisor}}
+"""
+
+
+def test_pods_that_contradict_their_runtime_class_are_refused() -> None:
+    spec = "{runtimeClassName: gvisor, nodeSelector: {runtime: runc}}"
+    template = f"{{metadata: {{labels: {{app: web}}}}, spec: {spec}}}"
+    contradicting = WEB.replace(TEMPLATE, template)
+    agreeing = contradicting.replace("runtime: runc", "runtime: gvisor")
+
+    (refusal,) = build("deploy/web", contradicting + GVISOR).refused
+
+    assert refusal.field == "spec.template.spec.nodeSelector"
+    assert refusal.message == "runtime is runc, but RuntimeClass gvisor requires gvisor"
+    assert build("deploy/web", agreeing + GVISOR).refused == ()

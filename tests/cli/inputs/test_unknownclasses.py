@@ -2,16 +2,18 @@
 
 import pytest
 
-from tests.audit.test_runtimeclasses import CONTRADICTING, FOUR, KATA, SECURE
+from tests.audit.test_runtimeclasses import AGENT, CONTRADICTING, COPIED, FOUR, KATA, SECURE
 from tests.audit.world import gather, inventory
 from webhook.cli.inputs.unknownclasses import note_unknown_classes
 
 OTHER = SECURE.replace("name: secure", "name: other").replace("namespace: shop", "namespace: ops")
-UNJUDGED = "no rule judges the nodes that their pods can go to"
-ONE = f"note: RuntimeClass kata, which Deployment shop/secure names, is unknown: {UNJUDGED}"
-REFUSED = (
-    "note: RuntimeClass kata contradicts the nodeSelector of Deployment shop/secure: "
-    f"kube-apiserver refuses their pods, and {UNJUDGED}"
+UNJUDGED = "no rule judges the nodes that these pods can go to"
+ONE = f"note: RuntimeClass kata of Deployment shop/secure is unknown; {UNJUDGED}"
+REFUSED = ONE.replace("is unknown", "contradicts nodeSelector: kube-apiserver refuses the pods")
+MISLED = (
+    "note: RuntimeClass kata of DaemonSet shop/secure is not known to the controller of a "
+    "DaemonSet, which chooses nodes by the template: write its nodeSelector and tolerations into "
+    f"the template; {UNJUDGED}"
 )
 
 # objects and the audited namespace -> the notes
@@ -26,6 +28,8 @@ NOTES: dict[str, tuple[str, str, list[str]]] = {
     "one namespace": (FOUR + SECURE + OTHER, "shop", [ONE]),
     "another namespace": (FOUR + SECURE, "ops", []),
     "no nodes": (SECURE, "", []),
+    "a DaemonSet": (FOUR + KATA + AGENT, "", [MISLED]),
+    "a DaemonSet that has all of its class": (FOUR + KATA + COPIED, "", []),
     "a contradiction": (
         FOUR + KATA + CONTRADICTING, "",
         [REFUSED],

@@ -1,9 +1,9 @@
 """
 Pods of a DaemonSet by the node that each is meant for.
 
-Entry points: ``gather_daemon_pods``, ``read_pending`` for the scenarios of Pending pods, and
-``read_daemon_scenario`` for that of a new one. What the pods need is the subject of
-``explain.daemons``.
+Entry points: ``gather_daemon_pods``, ``add_choosing``, ``read_pending`` for the scenarios of
+Pending pods, and ``read_daemon_scenario`` for that of a new one. What the pods need is the subject
+of ``explain.daemons``.
 """
 
 from collections.abc import Iterable
@@ -22,6 +22,7 @@ from webhook.policy.paths import find_value
 from webhook.policy.placement.census import FINISHED, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodeaffinity import NODE_NAME
+from webhook.policy.placement.nodes import Demands
 
 
 def gather_daemon_pods(subject: subjects.ExplainSubject, pods: Iterable[ObservedPod]) -> DaemonPods:
@@ -92,6 +93,20 @@ def read_daemon_scenario(
     names = ((subject.namespace, one.metadata.name or "") for one in pods)
     cluster = situation.cluster.without_daemons(names)
     return replace(situation, pod=replace(situation.pod, demands=demands), cluster=cluster)
+
+
+def add_choosing(
+    pods: DaemonPods, subject: subjects.ExplainSubject, written: Demands, pinned: Scenario
+) -> DaemonPods:
+    """
+    Add what the template requires of a node, if the pods require something else.
+
+    Args:
+        written: What the template requires of a node.
+        pinned: The scenario of a new pod, with what its RuntimeClass requires.
+    """
+    choosing = daemon_demands(written, host_network=_is_host_network(subject))
+    return pods if choosing == pinned.pod.demands else replace(pods, choosing=choosing)
 
 
 def _is_host_network(subject: subjects.ExplainSubject) -> bool:

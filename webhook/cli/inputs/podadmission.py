@@ -54,12 +54,18 @@ class PodAdmission:
         Args:
             namespace: Of the workload; the pod's own takes precedence.
         """
-        if pod.metadata and pod.metadata.uid:
+        if _is_stored(pod):
             return AdmittedPod(pod)
         inside = (pod.metadata and pod.metadata.namespace) or namespace
         limited = self._apply_limit_ranges(fill_in_defaults(pod), inside)
         admitted = self._apply_runtime_class(limited.pod)
         return AdmittedPod(admitted.pod, (*limited.unread, *admitted.unread))
+
+    def list_conflicts(self, pod: ApiPod) -> list[str]:
+        """List why kube-apiserver refuses a new pod: labels that its RuntimeClass contradicts."""
+        name = (pod.spec and pod.spec.runtime_class_name) or ""
+        known = self._classes.get(name) if name and not _is_stored(pod) else None
+        return list(find_conflicts(pod, known)) if known else []
 
     def list_class_labels(self, pod: ApiPod) -> frozenset[tuple[str, str]]:
         """List the node labels that the RuntimeClass of a pod adds to its nodeSelector."""
@@ -88,11 +94,13 @@ class PodAdmission:
         known = self._classes.get(name)
         if known is None:
             return AdmittedPod(pod, (f"RuntimeClass {name}, which could not be read",))
-        keys = ", ".join(find_conflicts(pod, known))
-        refused = f"a conflict of nodeSelector with RuntimeClass {name}, which refuses pods: {keys}"
-        return AdmittedPod(apply_runtime_class(pod, known), (refused,) if keys else ())
+        return AdmittedPod(apply_runtime_class(pod, known))
 
     @cached_property
     def _classes(self) -> dict[str, RuntimeClassObject]:
         found = self._cluster.decode_objects(RUNTIME_CLASS, RuntimeClassObject)
         return {one.name: one for one in found or ()}
+
+
+def _is_stored(pod: ApiPod) -> bool:
+    return bool(pod.metadata and pod.metadata.uid)

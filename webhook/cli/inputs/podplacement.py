@@ -8,7 +8,7 @@ they are.
 from functools import cached_property
 
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
+from webhook.cli.inputs.daemons import add_choosing, gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.observedworkloads import ObservedWorkload
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.scenarioreader import ScenarioReader
@@ -57,15 +57,16 @@ class PodPlacer:
         cluster, _ = self._reader.end_pods(scope, workload.awaited)
         situation = self._reader.read(pod, facts, scope._replace(cluster=cluster))
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
-            return _find_daemon_failure(workload, situation)
+            return _find_daemon_failure(workload, pod, situation)
         terms = self._reader.find_terms(workload.revision.subject, pod)
         if not terms.are_filtered:
             return ""
         return describe_failure(situation.placement().result)
 
 
-def _find_daemon_failure(workload: ObservedWorkload, situation: Scenario) -> str:
+def _find_daemon_failure(workload: ObservedWorkload, pod: ApiPod, situation: Scenario) -> str:
     pinned = read_daemon_scenario(workload.subject, situation, workload.selected)
     pods = gather_daemon_pods(workload.subject, workload.selected)
+    pods = add_choosing(pods, workload.subject, pod.demands, pinned)
     report = find_missing(pinned, pods)
     return describe_pinned(pin_first(pinned, report, pods), pinned.topology.nodes)

@@ -185,6 +185,10 @@ class SchedulingReader:
         self._read_running(namespace)
         self._storage.plan_claims(claims, namespace)
 
+    def list_conflicts(self, pod: ApiPod) -> list[str]:
+        """List why kube-apiserver refuses a new pod; see ``PodAdmission.list_conflicts``."""
+        return self._admission.list_conflicts(pod)
+
     def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
         """Read a pod to place, with its storage; the arguments are those of ``read``."""
         admitted, unread = self._admission.admit(pod, namespace)

@@ -19,10 +19,12 @@ from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cli.inputs.setvolumes import list_templates
 from webhook.cli.inputs.unknownnamespaces import find_unfit_profiles
 from webhook.cli.inputs.workloadtargets import WorkloadTargetBuilder
+from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.caveats import find_caveats
+from webhook.explain.explanation import Refusal
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD, STATEFUL_SET
-from webhook.policy.paths import find_value
+from webhook.policy.paths import find_value, format_path
 
 
 class TargetBuilder:
@@ -54,7 +56,7 @@ class TargetBuilder:
         Raises:
             SourceError: A value has a wrong type, or the pod template is missing.
         """
-        subjects.decode_template(subject)  # reports the path of a wrong type
+        pod = subjects.decode_template(subject)  # reports the path of a wrong type
         facts = self._cluster.facts(subject.namespace)
         admitted = self._reader.server.admit(subject, facts)
         subject = admitted.subject
@@ -66,7 +68,13 @@ class TargetBuilder:
             *self._find_unfit(subject, facts),
         )
         refused = admitted.refused or find_refusals(subject, self._policy.gates)
+        refused = refused or self._find_conflicts(subject, pod)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
+
+    def _find_conflicts(self, subject: subjects.ExplainSubject, pod: ApiPod) -> tuple[Refusal, ...]:
+        field = format_path((*subject.path, "spec", "nodeSelector"))
+        conflicts = self._reader.scheduling.list_conflicts(pod)
+        return tuple(Refusal("", field, conflict) for conflict in conflicts)
 
     def _find_caveats(
         self, subject: subjects.ExplainSubject, target: PlacementTarget

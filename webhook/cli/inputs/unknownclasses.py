@@ -5,45 +5,48 @@ RuntimeClasses that workloads name, and that do not show which nodes their pods 
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterator
 
 from webhook.audit.inventory import Inventory
 from webhook.policy.advice.findings import SHOWN_CHARACTERS, clip, join_names
 from webhook.policy.advice.subject import Subject
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 NAMED_WORKLOADS = 5  # of a class; more are counted
 
 
 def note_unknown_classes(inventory: Inventory, namespace: str = "") -> Iterator[str]:
     """
-    Write a note for each RuntimeClass that is not known, or that contradicts nodeSelectors.
+    Write a note for each RuntimeClass that is not known, or that misleads the pods of a workload.
 
     Args:
         namespace: The only namespace that is audited; empty for all.
     """
     if not inventory.state.topology.nodes:
         return
-    audited = (one.subject for one in inventory.audited if namespace in ("", one.subject.namespace))
-    for name, workloads in sorted(_group_by_class(audited).items()):
-        yield _describe(name, workloads, inventory.runtime_classes)
-
-
-def _group_by_class(subjects: Iterable[Subject]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for subject in subjects:
-        if subject.lacks_runtime_class and subject.pod.spec is not None:
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for audited in inventory.audited:
+        subject, spec = audited.subject, audited.subject.pod.spec
+        if namespace in ("", subject.namespace) and subject.lacks_runtime_class and spec:
+            name = spec.runtime_class_name or ""
+            cause = _describe(subject, inventory.runtime_classes.get(name))
             workload = f"{subject.kind.kind} {subject.namespace}/{subject.metadata.name}"
-            found[subject.pod.spec.runtime_class_name or ""].append(workload)
-    return found
-
-
-def _describe(name: str, workloads: list[str], known: Container[str]) -> str:
-    name, is_known = clip(name, SHOWN_CHARACTERS), name in known
-    listed = join_names(workloads, most=NAMED_WORKLOADS)
-    unjudged = "no rule judges the nodes that their pods can go to"
-    if is_known:
-        return (
-            f"note: RuntimeClass {name} contradicts the nodeSelector of {listed}: kube-apiserver "
-            f"refuses their pods, and {unjudged}"
+            found[clip(name, SHOWN_CHARACTERS), cause].append(workload)
+    for (name, cause), workloads in sorted(found.items()):
+        listed = join_names(workloads, most=NAMED_WORKLOADS)
+        yield (
+            f"note: RuntimeClass {name} of {listed} {cause}; no rule judges the nodes that these "
+            "pods can go to"
         )
-    return f"note: RuntimeClass {name}, which {listed} names, is unknown: {unjudged}"
+
+
+def _describe(subject: Subject, known: RuntimeClass | None) -> str:
+    """Describe why a class does not show the nodes of the pods of a workload."""
+    if known is None:
+        return "is unknown"
+    if known.refuses(subject.pod.demands):
+        return "contradicts nodeSelector: kube-apiserver refuses the pods"
+    return (
+        "is not known to the controller of a DaemonSet, which chooses nodes by the template: write "
+        "its nodeSelector and tolerations into the template"
+    )

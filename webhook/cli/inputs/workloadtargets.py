@@ -7,7 +7,12 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario, read_pending
+from webhook.cli.inputs.daemons import (
+    add_choosing,
+    gather_daemon_pods,
+    read_daemon_scenario,
+    read_pending,
+)
 from webhook.cli.inputs.groupedpods import follow_members
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
 from webhook.cli.inputs.keptpods import find_kept
@@ -95,6 +100,7 @@ class WorkloadTargetBuilder:
         subject = workload.subject
         pinned = read_daemon_scenario(subject, next_pod.situation, workload.selected)
         pods = gather_daemon_pods(subject, workload.selected)
+        pods = add_choosing(pods, subject, next_pod.pod.demands, pinned)
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,

@@ -90,8 +90,8 @@ def apply_runtime_class(pod: ApiPod, found: RuntimeClassObject) -> ApiPod:
 
 
 def find_conflicts(pod: ApiPod, found: RuntimeClassObject) -> Iterator[str]:
-    """Yield the node labels that a class contradicts: kube-apiserver refuses the pod."""
+    """Yield what contradicts the class in a nodeSelector: kube-apiserver refuses the pod."""
     own = (pod.spec and pod.spec.node_selector) or {}
     for key, value in sorted(node_labels_of(found).items()):
         if own.get(key, value) != value:
-            yield key
+            yield f"{key} is {own[key]}, but RuntimeClass {found.name} requires {value}"
