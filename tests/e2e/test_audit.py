@@ -5,22 +5,18 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import msgspec
 import pytest
 import yaml
 
-from tests.controlplane import kubelet
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.customkinds import define
 from tests.e2e.objects import workload
-from tests.e2e.shop import SPREAD, ZONE, Shop
+from tests.e2e.shop import ZONE, Shop
 from tests.server.audits import crds
 from webhook.__main__ import main
 from webhook.audit.renderers import AUDIT_FORMATS
-from webhook.policy.placement.nodes import Demands, SchedulingPod, Toleration
-from webhook.policy.placement.runtimeclasses import RuntimeClass
 
 MANY = 520  # pods: more than the 500 of the largest page
 
@@ -203,52 +199,3 @@ def test_reports_are_taken_by_an_api_server_that_knows_their_kind(
     written["results"][0]["severity"] = "grave"
     with pytest.raises(Exception, match="severity"):
         plane.kubectl(*strict, "--dry-run=server", stdin=yaml.safe_dump(written))
-
-
-KATA: Json = {
-    "apiVersion": "node.k8s.io/v1",
-    "kind": "RuntimeClass",
-    "metadata": {"name": "kata"},
-    "handler": "kata",
-    "scheduling": {
-        "nodeSelector": {"pool": "kata"},
-        "tolerations": [{"key": "kata", "operator": "Exists"}],
-    },
-}
-
-
-def test_pods_of_a_runtime_class_are_judged_by_the_nodes_that_they_get(
-    new_control_plane: NewControlPlane, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plane = new_control_plane()
-    shop, kubeconfig = Shop(plane), plane.apiserver.kubeconfig
-    for zone in "abc":
-        name = f"kata-{zone}"
-        kubelet.join(plane.api, name, {ZONE: f"kata-{zone}", "pool": "kata"})
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
-        plane.api.merge(node, {"spec": {"taints": [{"key": "kata", "effect": "NoSchedule"}]}})
-    plane.api.create(KATA)
-    own = {"labelSelector": {"matchLabels": {"app": "secure"}}, "nodeTaintsPolicy": "Honor"}
-    spread = {**SPREAD, **own, "minDomains": 3}
-    shop.create(
-        "Deployment", "secure", 3, topologySpreadConstraints=[spread], runtimeClassName="kata"
-    )
-    shop.wait(10)
-
-    report = audit(kubeconfig, capsys)
-
-    secure = [one for one in shop.pods if one["metadata"]["labels"]["app"] == "secure"]
-    assert {one["spec"]["nodeName"] for one in secure} == {"kata-a", "kata-b", "kata-c"}
-    assert rules(report, "secure") == set()
-    (row,) = (one for one in json.loads(report)["workloads"] if one["name"] == "secure")
-    assert {cell["value"]: cell["pods"] for cell in row["spreads"][0]["cells"]} == {
-        "kata-a": 1,
-        "kata-b": 1,
-        "kata-c": 1,
-    }
-    decoded = RuntimeClass(
-        name="kata", node_selector={"pool": "kata"}, tolerations=(Toleration("kata", "Exists"),)
-    )
-    created = msgspec.convert(secure[0], SchedulingPod).demands
-    assert set(decoded.add_to(Demands()).pairs) == set(created.pairs)
-    assert set(decoded.tolerations) <= set(created.tolerations or ())
