@@ -92,7 +92,7 @@ def test_the_controller_of_a_daemon_set_does_not_know_of_the_class(
     plane.api.create(agent)
     until(lambda: len(list_pods(cluster, "agent")) == 3, "the pods of the DaemonSet")
 
-    code, found = run(
+    code, answer = run(
         "explain", plane.apiserver.kubeconfig, capsys, "ds/agent", "-n", cluster.namespace
     )
 
@@ -106,6 +106,7 @@ def test_the_controller_of_a_daemon_set_does_not_know_of_the_class(
     }
     assert pinned == {"node-a", "node-b", "node-c"}
     assert not any("nodeName" in pod["spec"] for pod in pods)
+    found = answer["explanation"]
     assert code == 1
     assert {pod["node"] for pod in found["daemon"]["missing"]} == pinned
     assert all(pod["reason"] for pod in found["daemon"]["missing"])
@@ -126,11 +127,12 @@ def test_a_pod_that_contradicts_its_class_is_refused(
     )
     (tmp_path / "pod.json").write_text(json.dumps(pod))
 
-    code, found = run(
+    code, answer = run(
         "explain", plane.apiserver.kubeconfig, capsys, "-f", str(tmp_path / "pod.json")
     )
 
+    found = answer["explanation"]
     assert (code, found["placeable"]) == (1, False)
     assert found["refused"][0]["field"] == "spec.nodeSelector"
-    with pytest.raises(Exception, match="conflict: runtimeClass.scheduling.nodeSelector"):
+    with pytest.raises(Exception, match=r"conflict: runtimeClass\.scheduling\.nodeSelector"):
         plane.api.create(pod)
