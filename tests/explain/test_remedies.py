@@ -9,6 +9,7 @@ from tests.explain.filterscenarios import node as filternode
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from tests.policy.placement.filters.objects import anti_affinity, pod_affinity, term
+from webhook.explain.daemons import pin
 from webhook.explain.remedies import (
     MOST_TOGETHER,
     Edits,
@@ -46,6 +47,9 @@ RACKED = (
 )
 HOST = spread_over(HOSTNAME)
 CORDONED = replace(node("n3", "c", taints=[UNSCHEDULABLE]), unschedulable=True)
+
+GPUS = (node("n1", "a", taints=[GPU]), node("n2", "b", taints=[GPU]))
+PINNED = pin(scenario(TWO), TWO[0])
 
 Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
@@ -235,6 +239,12 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
         [["take the required node affinity out of the pod"]],
     ),
     "nothing is required": (loosen_selector, scenario(TWO), []),
+    "the affinity of a pod of a DaemonSet stays": (loosen_selector, PINNED, []),
+    "no other node for a pod of a DaemonSet": (
+        combine_changes,
+        pin(scenario(GPUS), GPUS[0]).with_nodes(GPUS),
+        [["tolerate taint gpu:NoSchedule"]],
+    ),
     "a label of the RuntimeClass stays": (
         loosen_selector,
         replace(

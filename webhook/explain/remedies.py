@@ -127,9 +127,15 @@ def loosen_selector(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
     """Drop one label of the nodeSelector, or the required affinity; then all of them."""
     demands = scenario.pod.demands
     edits: list[ScenarioEdit] = [DropSelector(*label) for label in scenario.own_labels]
-    if demands.terms is not None:
+    if demands.terms is not None and not _is_pinned(scenario):
         edits.append(DropAffinity())
     yield from alone_and_together(edits)
+
+
+def _is_pinned(scenario: Scenario) -> bool:
+    """Whether the affinity names one node, as that of every pod of a DaemonSet does."""
+    names = scenario.pod.required_names
+    return names is not None and len(names) == 1
 
 
 def lower_requests(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -252,6 +258,8 @@ def _list_changes(
         return None
     edits += (DropSelector(*label) for label in lacking)
     if demands.terms is not None and not any(term_matches(term, node) for term in demands.terms):
+        if _is_pinned(scenario):
+            return None
         edits.append(DropAffinity())
     missing = _missing_labels(node, keys, values)
     if missing:

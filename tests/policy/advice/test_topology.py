@@ -220,3 +220,20 @@ def test_nodes_that_the_pods_can_go_to_are_to_be_labelled() -> None:
     (violation,) = check_rule("TSC103", judged(spread()), audit(nodes))
 
     assert violation.instead == f"# label such nodes: kubectl label node NAME {ZONE}=VALUE"
+
+
+TYPO, OLD_ZONE = "topology.kubernetes.io/zones", "failure-domain.beta.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize("context", [admission(THREE), audit(THREE)])
+def test_two_keys_that_mean_the_same_are_not_both_corrected(context: AdviceContext) -> None:
+    advised = judged(spread(topologyKey=TYPO), spread(topologyKey=OLD_ZONE))
+    other = judged(
+        spread(topologyKey=TYPO), spread(topologyKey=OLD_ZONE, whenUnsatisfiable="ScheduleAnyway")
+    )
+
+    assert suggestions("TSC103", advised, context) == [
+        f"topologyKey: {ZONE}",
+        "# remove this entry: it repeats topologySpreadConstraints[0]",
+    ]
+    assert suggestions("TSC103", other, context) == [f"topologyKey: {ZONE}"] * 2

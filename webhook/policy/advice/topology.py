@@ -7,6 +7,9 @@ certain nodes they are incomplete, so a rule is then silent where an audit may r
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from webhook.policy.advice.closeddomains import (
     find_tainted,
@@ -32,6 +35,7 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
 
     For pods that bypass the scheduler, only a key that no node has is reported.
     """
+    corrected = subject  # with the keys that are suggested for the entries before
     for i, constraint in enumerate(subject.constraints):
         key = constraint.topology_key
         carriers, nodes = _count_carriers(key, subject, context)
@@ -44,7 +48,8 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             problem = f"is {where} that its pods can go to"
             instead = _suggest_labels("such nodes", key)
         else:
-            problem, instead = _describe_missing_key(i, subject, context)
+            problem, instead, written = _describe_missing_key(i, corrected, context)
+            corrected = _write_key(i, written, corrected) if written else corrected
         yield RuleViolation(
             subject.field(i, "topologyKey"), f"topologyKey {quote_value(key)} {problem}", instead
         )
@@ -66,7 +71,26 @@ def _suggest_labels(which: str, key: str) -> str:
     return f"# label {which}: kubectl label node NAME {clip(key, KEY_CHARACTERS)}=VALUE"
 
 
-def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) -> tuple[str, str]:
+class _MissingKey(NamedTuple):
+    """
+    What is said of a key that no node has.
+
+    Attributes:
+        written: The key that is suggested in its place; empty if there is none.
+    """
+
+    problem: str
+    instead: str
+    written: str = ""
+
+
+def _write_key(index: int, key: str, subject: Subject) -> Subject:
+    constraints = list(subject.pod.constraints)
+    constraints[index] = replace(constraints[index], topology_key=key)
+    return subject.with_constraints(tuple(constraints))
+
+
+def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) -> _MissingKey:
     constraint, facts = subject.constraints[index], context.facts
     key, action = constraint.topology_key, constraint.when_unsatisfiable
     meant = nearest_key(key, facts.label_keys())
@@ -77,26 +101,34 @@ def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) 
         done = describe_repeated(well_known, action, subject)
         written = f"# {done or 'write ' + member('topologyKey', well_known)}"
         labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
-        return f"is on no node, and neither is {well_known}", f"{written}, and {labels}"
+        return _MissingKey(
+            f"is on no node, and neither is {well_known}",
+            f"{written}, and {labels}",
+            "" if done else well_known,
+        )
     if siblings := list_siblings(key, facts.label_keys()):
-        return "is on no node", f"# write another label of that prefix: {join_names(siblings)}"
+        instead = f"# write another label of that prefix: {join_names(siblings)}"
+        return _MissingKey("is on no node", instead)
     repeated = describe_repeated(ZONE, action, subject)
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and not repeated
-    instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
-    return "is on no node, and is like none of their labels", instead
+    problem = "is on no node, and is like none of their labels"
+    if has_zones:
+        return _MissingKey(problem, member("topologyKey", ZONE), ZONE)
+    return _MissingKey(problem, _suggest_labels("the nodes", key))
 
 
 def _describe_meant_key(
     meant: str, constraint: Constraint, subject: Subject, context: AdviceContext
-) -> tuple[str, str]:
+) -> _MissingKey:
     """Describe a key of no node that was meant to be another one, which some nodes have."""
     in_audit = context.cluster is not None
     if in_audit and not _count_carriers(meant, subject, context)[0]:
         problem = f"is on no node; {meant} is, but on none that its pods can go to"
-        return problem, _suggest_labels("such nodes", constraint.topology_key)
+        return _MissingKey(problem, _suggest_labels("such nodes", constraint.topology_key))
     repeated = describe_repeated(meant, constraint.when_unsatisfiable, subject)
-    instead = f"# {repeated}" if repeated else member("topologyKey", meant)
-    return f"is on no node; {meant} is", instead
+    if repeated:
+        return _MissingKey(f"is on no node; {meant} is", f"# {repeated}")
+    return _MissingKey(f"is on no node; {meant} is", member("topologyKey", meant), meant)
 
 
 def _count_carriers(key: str, subject: Subject, context: AdviceContext) -> tuple[int, int]:
