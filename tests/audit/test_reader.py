@@ -27,6 +27,7 @@ KINDS: tuple[VersionKind, ...] = (
     ("autoscaling/v2", "HorizontalPodAutoscaler"),
     ("keda.sh/v1alpha1", "ScaledObject"),
     ("storage.k8s.io/v1", "StorageClass"),
+    ("node.k8s.io/v1", "RuntimeClass"),
     ("scheduling.k8s.io/v1alpha2", "PodGroup"),
     ("argoproj.io/v1alpha1", "Rollout"),
 )
@@ -175,6 +176,14 @@ def test_a_storage_class_is_read() -> None:
     ).storage_classes
 
     assert found.name == "fast"
+
+
+def test_a_runtime_class_is_read() -> None:
+    (found,) = put(
+        ("node.k8s.io/v1", "RuntimeClass"), '{"metadata": {"name": "kata"}, "handler": "kata"}'
+    ).runtime_classes
+
+    assert found.name == "kata"
 
 
 @pytest.mark.parametrize(

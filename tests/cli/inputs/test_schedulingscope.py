@@ -88,6 +88,18 @@ def test_the_node_labels_of_the_runtime_class_are_known() -> None:
     assert read(kata, api_pod()).class_labels == set()
 
 
+def test_a_pod_that_contradicts_its_runtime_class_is_known() -> None:
+    kata = (
+        "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata},"
+        " scheduling: {nodeSelector: {kata: yes-it-is}}}"
+    )
+    reader = SchedulingReader(manifest_cluster(kata)[0], V1_36)
+
+    found = reader.list_conflicts(api_pod(runtimeClassName="kata", nodeSelector={"kata": "no"}))
+
+    assert found == ["kata is no, but RuntimeClass kata requires yes-it-is"]
+
+
 @pytest.mark.parametrize(("node", "is_named"), [("n1", True), ("''", False)])
 def test_a_claim_that_a_pod_on_a_node_mounts_exists(node: str, is_named: bool) -> None:
     text = f"""\

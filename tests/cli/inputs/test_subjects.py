@@ -19,6 +19,7 @@ from webhook.cli.inputs.subjects import (
     find,
     find_in_manifests,
     is_controlled_by,
+    labels_of,
     list_controlled,
     name_of,
     namespace_of,
@@ -277,6 +278,11 @@ def test_the_name_and_the_controller_of_an_object() -> None:
     assert controller is not None
     assert controller.name == "web"
     assert (name_of({}), controller_of({"metadata": 1})) == ("", None)
+
+
+def test_the_labels_of_an_object() -> None:
+    assert labels_of({"metadata": {"labels": {"app": "web"}}}) == {"app": "web"}
+    assert labels_of({"metadata": 1}) == {}
 
 
 def test_the_revision_of_a_rollouts_replica_set() -> None:

@@ -186,3 +186,9 @@ def test_the_counts_of_workloads_are_cached_for_the_same_pods() -> None:
     assert counted == {"Job/a": 1}
     assert state.with_pods(state.census, state.members).members_of is state.members_of
     assert state.with_pods(state.census, Census()).members_of is not state.members_of
+
+
+def test_nodes_are_known_at_admission_or_by_an_audit() -> None:
+    known = admission(THREE), audit(THREE), audit([])
+
+    assert [context.knows_nodes for context in known] == [True, True, False]

@@ -10,6 +10,7 @@ from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, RunningPods, Subj
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.runtimeclasses import RuntimeClass
 from webhook.policy.podlabels import JOB_NAME, WORKER_INDEX, WORKER_SET_NAME
 
 JOB = GroupKind("batch", "Job")
@@ -281,3 +282,15 @@ def test_the_labels_of_pods_as_far_as_they_are_foreseen() -> None:
     assert hashed.foreseen_labels == {**hashed.labels, "pod-template-hash": "<hash>"}
     assert named.foreseen_labels["statefulset.kubernetes.io/pod-name"] == "web-<ordinal>"
     assert subject(workload(kind=JOB, labels={JOB_NAME: "db"})).foreseen_labels[JOB_NAME] == "db"
+
+
+def test_the_nodes_of_a_template_depend_on_its_runtime_class() -> None:
+    plain, named = deployed(), deployed(template_spec={"runtimeClassName": "kata"})
+    created = subject(pod(runtimeClassName="kata"), ())
+    kata = RuntimeClass(name="kata", node_selector={"pool": "kata"})
+
+    known = replace(named, runtime_class=kata)
+
+    lacking = [one.lacks_runtime_class for one in (plain, named, created, known)]
+    assert lacking == [False, True, False, False]
+    assert (named.demands, known.demands) == (Demands(), Demands((("pool", "kata"),)))
