@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
@@ -95,7 +96,9 @@ def test_a_pod_that_contradicts_its_runtime_class_is_known() -> None:
     )
     reader = SchedulingReader(manifest_cluster(kata)[0], V1_36)
 
-    found = reader.list_conflicts(api_pod(runtimeClassName="kata", nodeSelector={"kata": "no"}))
+    pod = api_pod(runtimeClassName="kata", nodeSelector={"kata": "no"})
+
+    found = reader.list_conflicts(replace(pod, metadata=None))
 
     assert found == ["kata is no, but RuntimeClass kata requires yes-it-is"]
 
