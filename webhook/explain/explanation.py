@@ -121,12 +121,11 @@ def name_refusing_server(refused: Sequence[Refusal]) -> str:
 
 def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
     """Explain that an object or its pods are refused; ``refused`` is not empty."""
-    found = ", ".join(dict.fromkeys(refusal.rule for refusal in refused if refusal.rule))
-    rules = f" ({found})" if found else ""
     first, server = refused[0], name_refusing_server(refused)
+    rule = f" ({first.rule})" if first.rule else ""
     return Explanation(
         subject=subject,
-        sentence=f"is refused by {server}: {first.field}: {first.message}{rules}",
+        sentence=f"is refused by {server}: {first.field}: {first.message}{rule}",
         placeable=False,
         not_modelled=(),
         refused=refused,

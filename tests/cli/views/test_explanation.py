@@ -298,7 +298,7 @@ def test_a_refusal_is_all_that_is_shown(capsys: pytest.CaptureFixture[str]) -> N
     show(explain_refusal("Pod shop/x", refused), None, Terminal())
 
     assert capsys.readouterr().out.splitlines() == [
-        "Pod shop/x is refused by kube-apiserver: a: b (TSC001, TSC003)",
+        "Pod shop/x is refused by kube-apiserver: a: b (TSC001)",
         "  also c: d (TSC003)",
         "  also e: f",
         "nothing is placed: first correct what kube-apiserver refuses",
