@@ -10,7 +10,7 @@ from tests.cli.shop import NODES, PODS, WEB
 FACTS = ("-n", "shop", "--facts", "shop.yaml")
 REFUSED = (
     "is refused by kube-apiserver: spec.template.spec.topologySpreadConstraints[0].maxSkew: "
-    "Invalid value: 0: must be greater than zero (TSC001"
+    "Invalid value: 0: must be greater than zero (TSC001)"
 )
 
 ALSO = (
@@ -35,7 +35,7 @@ def test_what_kube_apiserver_refuses_is_not_placed(
 
     assert (refused.exists(), ran.code) == (True, 1)
     assert ran.out.splitlines() == [
-        f"the next pod of Deployment shop/web {REFUSED}, TSC003)",
+        f"the next pod of Deployment shop/web {REFUSED}",
         f"  also {ALSO} (TSC003)",
         "nothing is placed: first correct what kube-apiserver refuses",
     ]

@@ -22,7 +22,7 @@ from webhook.explain.daemons import (
 from webhook.explain.explanation import explain_daemons
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.scenario import Scenario, ScenarioEdit
-from webhook.policy.model import ZONE, Constraint, Node, Taint
+from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node, Taint
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration, find_mismatch
 from webhook.policy.placement.place import place_pod, tally_constraints
@@ -245,3 +245,13 @@ def test_the_controller_chooses_nodes_by_the_template_without_its_runtime_class(
     assert reasons == dict.fromkeys(("a1", "a2", "b1"), mismatch)
     assert (report.desired, report.running, report.unneeded) == (4, 1, ())
     assert (rollout.pending, pods.choosing) == (3, DEMANDS)
+
+
+def test_a_what_if_counts_new_pods_beside_old_ones() -> None:
+    own = question(spread_over(HOSTNAME, min_domains=2), pods=["a1"])
+    for situation, pending in ((own, 1), (question(), 0)):
+        waiting = {"a1": WaitingPod("q", "Pending", situation)}
+
+        rollout, _, _ = roll_out_daemons(own, [], DaemonPods({"a1": "p"}, waiting))
+
+        assert rollout.pending == pending

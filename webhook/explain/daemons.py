@@ -253,7 +253,12 @@ def roll_out_daemons(
     needing = pods.list_needing(changed)
     missing = [node for node in needing if node.name not in pods.running]
     end, placed = fill(changed, missing, pods)
-    pending = len(missing) - len(placed)
+    stuck = [
+        node
+        for node in needing
+        if pods.is_replacing(node.name) and _find_reason(pin_missing(end, node, pods), node)
+    ]
+    pending = len(missing) - len(placed) + len(stuck)
     running = {node.name: pods.running[node.name] for node in needing if node.name in pods.running}
     before, after = (dict.fromkeys(names, 1) for names in (pods.running, (*running, *placed)))
     skews = compare_skews(scenario, end, before, after)

@@ -23,6 +23,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 IN_A = {"nodeSelector": {ZONE: "zone-a"}}
 TOGETHER = {
@@ -224,7 +225,7 @@ DAEMONS: dict[str, tuple[Json, bool]] = {
         spread(whenUnsatisfiable=SOFT, nodeAffinityPolicy="Ignore"), True
     ),
     "a hard constraint that counts every node": (IGNORING, False),
-    "more than one domain is required": (spread(minDomains=2), False),
+    "more than one domain is required": (spread(minDomains=2), True),
     "one domain is required": (spread(minDomains=1), True),
 }  # fmt: skip
 
@@ -239,6 +240,29 @@ def test_constraints_without_effect_on_a_daemon_set(constraint: Json, is_idle: b
         ["spec.template.spec.topologySpreadConstraints[0].topologyKey"] if is_idle else []
     )
     assert check_rule("TSC120", daemons, admission()) == []
+
+
+def test_a_hard_constraint_has_an_effect_on_nodes_without_its_key() -> None:
+    hard, soft = (subject(workload(one, kind=DAEMON_SET)) for one in (HARD_ZONE, SOFT_ZONE))
+    tolerated = node("x1", None, UNSCHEDULABLE)
+
+    assert check_rule("TSC120", hard, audit([*THREE, tolerated])) == []
+    assert len(check_rule("TSC120", hard, audit([*THREE, node("g1", None, GPU)]))) == 1
+    assert len(check_rule("TSC120", soft, audit([*THREE, tolerated]))) == 1
+
+
+SURGING: Json = {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+
+
+def test_several_domains_can_be_required_of_a_node_that_has_another_pod() -> None:
+    constraint = spread(minDomains=2)
+    plain = subject(workload(constraint, kind=DAEMON_SET))
+    surging = subject(workload(constraint, kind=DAEMON_SET, **SURGING))
+    others = audit(THREE, members={"Deployment/api": {"app": "web"}})
+
+    assert check_rule("TSC120", surging, audit(THREE)) == []
+    assert check_rule("TSC120", plain, others) == []
+    assert len(check_rule("TSC120", plain, audit(THREE))) == 1
 
 
 def test_a_daemon_set_is_told_who_chooses_its_nodes() -> None:

@@ -11,7 +11,7 @@ from webhook.policy.advice.closeddomains import (
     name_requirements,
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
-from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.counting import next_pod, other_workloads
 from webhook.policy.advice.findings import SHOWN_CHARACTERS, RuleViolation, clip, quote_value
 from webhook.policy.advice.reachability import list_closed
 from webhook.policy.advice.selfaffinity import describe_following
@@ -19,6 +19,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME
 from webhook.policy.paths import format_path
 from webhook.policy.placement.allowedvalues import allowed_values
+from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
@@ -34,7 +35,7 @@ def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[Ru
     if cluster is None:
         return
     if subject.is_daemon:
-        yield from _report_daemon_pods(subject, context)
+        yield from _report_daemon_pods(subject, cluster, context)
     elif subject.is_alone:
         return
     elif not subject.constraints:
@@ -68,14 +69,36 @@ def _judge_constraints(
                 )
 
 
-def _report_daemon_pods(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+def _may_count_another(spread: SpreadConstraint, subject: Subject, cluster: ClusterState) -> bool:
+    """Whether a constraint may count a pod on the node of a DaemonSet's new pod."""
+    selector, counting = spread.constraint.label_selector, spread.counting(subject.demands)
+    return subject.surges or bool(other_workloads(subject, selector, cluster, counting))
+
+
+def _is_on_all_nodes(key: str, subject: Subject, cluster: ClusterState) -> bool:
+    """Whether all nodes that get a pod of a DaemonSet have a key; TSC103 reports the others."""
+    demands = daemon_demands(subject.demands, host_network=True)
+    nodes, carriers = (cluster.topology.domains(key, keys, demands) for keys in ((), (key,)))
+    return len(carriers.values) == len(nodes.values)
+
+
+def _report_daemon_pods(
+    subject: Subject, cluster: ClusterState, context: AdviceContext
+) -> Iterator[RuleViolation]:
     """
     Report the constraints of a DaemonSet that have no effect: its controller chooses the nodes.
 
-    A hard one has an effect if it counts other nodes, or with more minDomains than the one.
+    A hard one has an effect if it counts other nodes, or if a node lacks its key; with more
+    minDomains than the one, also if it counts another pod on the same node.
     """
     spreads = resolve_valid(subject.constraints, subject.next_labels, context.gates)
-    hard = (one for one in spreads.hard if one.honors_affinity and one.min_domains <= 1)
+    hard = (
+        one
+        for one in spreads.hard
+        if one.honors_affinity
+        and _is_on_all_nodes(one.topology_key, subject, cluster)
+        and (one.min_domains <= 1 or not _may_count_another(one, subject, cluster))
+    )
     for spread in (*hard, *spreads.soft):
         counted = ", and the constraint counts no other" if spread in spreads.hard else ""
         yield RuleViolation(
