@@ -381,3 +381,14 @@ def test_the_pods_of_a_revision_that_has_none_yet_must_agree(selects: str, numbe
     judged = deployed(spread(**keyed), spread(topologyKey=HOSTNAME, **keyed))
 
     assert len(check_rule("TSC109", judged, audit(UNEVEN))) == number
+
+
+def test_a_conflict_that_lasts_may_leave_other_numbers_once_nodes_are_open() -> None:
+    nodes = [*zones("a1", "b1", "c1", "c2"), cordon(*zones("a2"))]
+
+    (violation,) = check_rule("TSC109", deployed(spread(), HOST, replicas=9), audit(nodes))
+
+    assert violation.problem.startswith(
+        "there is no way to place more than 7 of 9 replicas (8 once no node is cordoned, not ready "
+        "or tainted any more) one after the other so that "
+    )

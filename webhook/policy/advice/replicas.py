@@ -34,13 +34,15 @@ from webhook.policy.model import ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
+_OPENED = "once no node is cordoned, not ready or tainted any more"
+
 
 class _Period(StrEnum):
     """When two constraints exclude each other, as the beginning of a sentence."""
 
     ALWAYS = ""
     WHILE_CLOSED = "while nodes are cordoned, not ready or tainted, "
-    ONCE_OPEN = "once no node is cordoned, not ready or tainted any more, "
+    ONCE_OPEN = f"{_OPENED}, "
 
 
 def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -85,10 +87,10 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         later = {one.pair: one for one in opened}
     for pair, conflict in found.items():
         period = _Period.ALWAYS if pair in later else _Period.WHILE_CLOSED
-        yield _report_conflict(conflict, subject, context, period)
+        yield _report_conflict(conflict, subject, context, period, later.get(pair, conflict))
     for pair, conflict in later.items():
         if pair not in found:
-            yield _report_conflict(conflict, subject, context, _Period.ONCE_OPEN)
+            yield _report_conflict(conflict, subject, context, _Period.ONCE_OPEN, conflict)
 
 
 def _will_change(subject: Subject, context: AdviceContext) -> bool:
@@ -103,18 +105,28 @@ def _will_change(subject: Subject, context: AdviceContext) -> bool:
 
 
 def _report_conflict(
-    conflict: "ConstraintConflict", subject: Subject, context: AdviceContext, period: _Period
+    conflict: "ConstraintConflict",
+    subject: Subject,
+    context: AdviceContext,
+    period: _Period,
+    later: "ConstraintConflict",
 ) -> RuleViolation:
-    """Report a conflict; one that ends with the state of some nodes is no reason to relax any."""
+    """
+    Report a conflict; one that ends with the state of some nodes is no reason to relax any.
+
+    Args:
+        later: What is left of it once no node is closed.
+    """
     outer, inner, replicas = conflict.outer, conflict.inner, subject.most_replicas or 0
     wider = range(inner.max_skew + 1, replicas)
     number = f"{conflict.first - 1} of {replicas} replicas"
     alone = "" if _will_change(subject, context) else ", though each alone can be kept"
     is_passing = period is _Period.WHILE_CLOSED
+    more = f" ({later.first - 1} {_OPENED})" if later.first != conflict.first else ""
     return RuleViolation(
         subject.field(inner.index),
-        f"{period}there is no way to place more than {number}{_name_most(subject)} one after the "
-        f"other so that {conflict.describe()}{alone}",
+        f"{period}there is no way to place more than {number}{_name_most(subject)}{more} one after "
+        f"the other so that {conflict.describe()}{alone}",
         WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
         f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
     )
