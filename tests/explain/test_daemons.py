@@ -235,7 +235,7 @@ def test_the_controller_chooses_nodes_by_the_template_without_its_runtime_class(
     )
     required = replace(tolerating, pairs=(("pool", "kata"),))
     of_class = scenario((*NODES, *kata), demands=required)
-    existing = DaemonPods({"k1": "p"}, choosing=DEMANDS)
+    existing = DaemonPods({"k1": "p"}, template_demands=DEMANDS)
 
     report = find_missing(of_class, existing)
     rollout, _, pods = roll_out_daemons(of_class, [], existing)
@@ -244,7 +244,7 @@ def test_the_controller_chooses_nodes_by_the_template_without_its_runtime_class(
     reasons = {pod.node: pod.reason for pod in report.missing}
     assert reasons == dict.fromkeys(("a1", "a2", "b1"), mismatch)
     assert (report.desired, report.running, report.unneeded) == (4, 1, ())
-    assert (rollout.pending, pods.choosing) == (3, DEMANDS)
+    assert (rollout.pending, pods.template_demands) == (3, DEMANDS)
 
 
 def test_a_what_if_counts_new_pods_beside_old_ones() -> None:

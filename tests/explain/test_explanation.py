@@ -91,7 +91,9 @@ def test_a_daemon_set_without_a_blocked_pod_has_no_constraints() -> None:
 def test_a_daemon_set_whose_template_lacks_what_its_runtime_class_adds_is_told_so() -> None:
     known = scenario([node("a1", "a")], demands=Demands((("pool", "kata"),)))
 
-    explained = explain_daemons(known, "DaemonSet shop/agent", DaemonPods(choosing=Demands()))
+    explained = explain_daemons(
+        known, "DaemonSet shop/agent", DaemonPods(template_demands=Demands())
+    )
 
     assert not explained.placeable
     assert explained.sentence.endswith("write the same nodeSelector and tolerations into it")

@@ -29,14 +29,14 @@ def add_runtime_classes(snapshot: Snapshot, classes: Mapping[str, RuntimeClass])
 def _add_class(subject: Subject, classes: Mapping[str, RuntimeClass]) -> Subject:
     spec = subject.pod.spec
     found = classes.get(spec.runtime_class_name or "") if spec else None
-    if found is None or misleads(found, subject):
+    if found is None or is_unusable(found, subject):
         return subject  # its nodes are not judged
     return replace(subject, runtime_class=found)
 
 
-def misleads(found: RuntimeClass, subject: Subject) -> bool:
+def is_unusable(found: RuntimeClass, subject: Subject) -> bool:
     """
-    Whether pods of a class do not run on the nodes that the class is for.
+    Whether a class does not show which nodes the pods of a workload run on.
 
     kube-apiserver refuses pods whose nodeSelector contradicts it. The controller of a DaemonSet
     chooses nodes by the template, and knows nothing of the class: on nodes without its labels, the

@@ -72,13 +72,13 @@ class DaemonPods(msgspec.Struct, frozen=True):
     Attributes:
         running: Node name -> name of the pod that it has.
         waiting: Node name -> pod for a node that has none.
-        choosing: What the template requires of a node, if a RuntimeClass requires something else of
+        template_demands: What the template requires of a node, if a RuntimeClass requires something else of
             the pods; otherwise None. The controller does not know of classes.
     """
 
     running: Mapping[str, str] = MappingProxyType({})
     waiting: Mapping[str, WaitingPod] = MappingProxyType({})
-    choosing: Demands | None = None
+    template_demands: Demands | None = None
 
     def find_exclusion(self, node: Node, scenario: Scenario) -> NodeRejection | None:
         """
@@ -89,7 +89,7 @@ class DaemonPods(msgspec.Struct, frozen=True):
 
         Source: daemon_controller.go ``predicates``.
         """
-        return find_mismatch(node, self.choosing or scenario.pod.demands)
+        return find_mismatch(node, self.template_demands or scenario.pod.demands)
 
     def list_needing(self, scenario: Scenario) -> list[Node]:
         """List the nodes that need a pod."""

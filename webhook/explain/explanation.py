@@ -175,7 +175,7 @@ def explain(
     )
 
 
-_MISLED = (
+_WITHOUT_CLASS = (
     "; the controller chooses nodes by the template, which lacks what the RuntimeClass adds to the "
     "pods: write the same nodeSelector and tolerations into it"
 )
@@ -196,7 +196,7 @@ def explain_daemons(
     pinned = pin_first(scenario, report, pods)
     return Explanation(
         subject=subject,
-        sentence=summarize_daemons(report) + (_MISLED if pods.choosing else ""),
+        sentence=summarize_daemons(report) + (_WITHOUT_CLASS if pods.template_demands else ""),
         placeable=pinned is None,
         failed_scheduling=describe_pinned(pinned, nodes),
         constraints=explain_constraints(pinned, pinned.placement()) if pinned else (),

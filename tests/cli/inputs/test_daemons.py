@@ -11,7 +11,7 @@ from tests.cli.inputs.manifestclusters import cluster_of
 from tests.cli.inputs.targetcases import PLAIN
 from tests.explain.filterscenarios import filter_scenario, node
 from webhook.cli.inputs.daemons import (
-    add_choosing,
+    add_template_demands,
     gather_daemon_pods,
     read_daemon_scenario,
     read_pending,
@@ -144,8 +144,8 @@ def test_what_the_template_requires_is_kept_if_the_pods_require_more() -> None:
         demands=replace_struct(pinned_pod.pod.demands, pairs=(("pool", "kata"),))
     )
 
-    chosen = add_choosing(pods, subject(), Demands(), of_class)
+    chosen = add_template_demands(pods, subject(), Demands(), of_class)
 
-    assert add_choosing(pods, subject(), Demands(), pinned_pod) is pods
-    assert chosen.choosing == pinned_pod.pod.demands
+    assert add_template_demands(pods, subject(), Demands(), pinned_pod) is pods
+    assert chosen.template_demands == pinned_pod.pod.demands
     assert chosen.running == pods.running

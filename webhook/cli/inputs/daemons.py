@@ -1,7 +1,7 @@
 """
 Pods of a DaemonSet by the node that each is meant for.
 
-Entry points: ``gather_daemon_pods``, ``add_choosing``, ``read_pending`` for the scenarios of
+Entry points: ``gather_daemon_pods``, ``add_template_demands``, ``read_pending`` for the scenarios of
 Pending pods, and ``read_daemon_scenario`` for that of a new one. What the pods need is the subject
 of ``explain.daemons``.
 """
@@ -95,7 +95,7 @@ def read_daemon_scenario(
     return replace(situation, pod=replace(situation.pod, demands=demands), cluster=cluster)
 
 
-def add_choosing(
+def add_template_demands(
     pods: DaemonPods, subject: subjects.ExplainSubject, written: Demands, pinned: Scenario
 ) -> DaemonPods:
     """
@@ -105,8 +105,8 @@ def add_choosing(
         written: What the template requires of a node.
         pinned: The scenario of a new pod, with what its RuntimeClass requires.
     """
-    choosing = daemon_demands(written, host_network=_is_host_network(subject))
-    return pods if choosing == pinned.pod.demands else replace(pods, choosing=choosing)
+    found = daemon_demands(written, host_network=_is_host_network(subject))
+    return pods if found == pinned.pod.demands else replace(pods, template_demands=found)
 
 
 def _is_host_network(subject: subjects.ExplainSubject) -> bool:

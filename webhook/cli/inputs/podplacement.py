@@ -8,7 +8,11 @@ they are.
 from functools import cached_property
 
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.daemons import add_choosing, gather_daemon_pods, read_daemon_scenario
+from webhook.cli.inputs.daemons import (
+    add_template_demands,
+    gather_daemon_pods,
+    read_daemon_scenario,
+)
 from webhook.cli.inputs.observedworkloads import ObservedWorkload
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.scenarioreader import ScenarioReader
@@ -67,6 +71,6 @@ class PodPlacer:
 def _find_daemon_failure(workload: ObservedWorkload, pod: ApiPod, situation: Scenario) -> str:
     pinned = read_daemon_scenario(workload.subject, situation, workload.selected)
     pods = gather_daemon_pods(workload.subject, workload.selected)
-    pods = add_choosing(pods, workload.subject, pod.demands, pinned)
+    pods = add_template_demands(pods, workload.subject, pod.demands, pinned)
     report = find_missing(pinned, pods)
     return describe_pinned(pin_first(pinned, report, pods), pinned.topology.nodes)

@@ -1,5 +1,5 @@
 """
-RuntimeClasses that workloads name, and that do not show which nodes their pods can go to.
+RuntimeClasses that do not show which nodes the pods of workloads can go to.
 
 ``note_unknown_classes`` is the entry point. A note reports that nothing judges these nodes.
 """
@@ -17,7 +17,7 @@ NAMED_WORKLOADS = 5  # of a class; more are counted
 
 def note_unknown_classes(inventory: Inventory, namespace: str = "") -> Iterator[str]:
     """
-    Write a note for each RuntimeClass that is not known, or that misleads the pods of a workload.
+    Write a note for each RuntimeClass that does not show which nodes pods can go to.
 
     Args:
         namespace: The only namespace that is audited; empty for all.

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import (
-    add_choosing,
+    add_template_demands,
     gather_daemon_pods,
     read_daemon_scenario,
     read_pending,
@@ -100,7 +100,7 @@ class WorkloadTargetBuilder:
         subject = workload.subject
         pinned = read_daemon_scenario(subject, next_pod.situation, workload.selected)
         pods = gather_daemon_pods(subject, workload.selected)
-        pods = add_choosing(pods, subject, next_pod.pod.demands, pinned)
+        pods = add_template_demands(pods, subject, next_pod.pod.demands, pinned)
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,

@@ -104,7 +104,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         members: Numbers of its pods in each group of a LeaderWorkerSet; None for other kinds.
         scaling: The range in which an autoscaler scales it; None without one, and at admission.
         group: The PodGroup of its pods; None if it is not known, and at admission.
-        runtime_class: The RuntimeClass of its pods; None if it is not known, and at admission.
+        runtime_class: The RuntimeClass of its pods; None if it is not known or shows no nodes, and
+            at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
@@ -242,9 +243,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lacks_runtime_class(self) -> bool:
         """
-        Whether its pods may go to other nodes than ``demands`` says, by a class that is not known.
+        Whether its pods may go to other nodes than ``demands`` says, by a class that it lacks.
 
-        kube-apiserver has added to a pod what its class requires before anything else sees the pod.
+        A pod has what its class requires: kube-apiserver adds it before anything else sees the pod.
         """
         spec = self.pod.spec
         is_named = bool(self.path) and spec is not None and bool(spec.runtime_class_name)
