@@ -72,8 +72,8 @@ class DaemonPods(msgspec.Struct, frozen=True):
     Attributes:
         running: Node name -> name of the pod that it has.
         waiting: Node name -> pod for a node that has none.
-        template_demands: What the template requires of a node, if a RuntimeClass requires something else of
-            the pods; otherwise None. The controller does not know of classes.
+        template_demands: What the template requires of a node, if a RuntimeClass requires something
+            else of the pods; otherwise None. The controller does not know of classes.
     """
 
     running: Mapping[str, str] = MappingProxyType({})

@@ -1,9 +1,9 @@
 """
 Pods of a DaemonSet by the node that each is meant for.
 
-Entry points: ``gather_daemon_pods``, ``add_template_demands``, ``read_pending`` for the scenarios of
-Pending pods, and ``read_daemon_scenario`` for that of a new one. What the pods need is the subject
-of ``explain.daemons``.
+Entry points: ``gather_daemon_pods``, ``add_template_demands``, ``read_pending`` for the scenarios
+of Pending pods, and ``read_daemon_scenario`` for that of a new one. What the pods need is the
+subject of ``explain.daemons``.
 """
 
 from collections.abc import Iterable
