@@ -30,7 +30,7 @@ class NoteKind(StrEnum):
         "not planned, soft constraints that are uneven only with domains whose nodes can take no "
         "pod now, see evenspread explain"
     )
-    NO_KEY = "not counted, pods on nodes without the topology key"
+    NO_KEY = "not counted, pods on nodes without a topology key of their constraints"
     ROLLOUT = "pods of several revisions, plan again if a rollout is running"
     TEMPLATE = "templates that differ from their pods, replacements may be placed elsewhere"
     PREFERENCE = "preferred affinity is not considered, soft constraints may not be restored"

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.placement.clusters import spread_over
+from tests.policy.placement.clusters import node, spread_over
 from tests.rebalance.situations import Situation, budget, web_pods, workload_pod, zone_nodes
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.evictionscript import format_script
@@ -69,6 +69,18 @@ def test_constraints_that_hold_are_not_shown(capsys: pytest.CaptureFixture[str])
     assert summarize_plan(Situation([]).plan()) == (
         "no pod has constraints that a rebalancing can restore"
     )
+
+
+def test_pods_on_nodes_without_a_key_are_not_said_to_be_even(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nodes = [*zone_nodes("a", "b"), replace(node("x1", "x"), labels={})]
+    pods = [*web_pods({"a1": 1, "b1": 1}), workload_pod("web-9", "x1")]
+
+    assert show(Situation(pods, nodes).plan(), capsys).splitlines() == [
+        "not counted, pods on nodes without a topology key of their constraints: 1: shop/web-9",
+        "no evictions: every constraint holds for the pods that it counts",
+    ]
 
 
 def test_what_prevents_a_constraint_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -147,12 +147,17 @@ def summarize_plan(plan: RebalancePlan) -> str:
         return "no pod has constraints that a rebalancing can restore"
     left = "; ".join(_count_missed(plan))
     if not plan.steps:
-        is_uneven = any(note.kind in _UNEVEN for note in plan.notes)
-        rest = "every other constraint holds" if is_uneven else "every constraint holds"
-        return f"no evictions: {left or rest}"
+        return f"no evictions: {left or _describe_kept(plan)}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"
     return "; ".join(filter(None, (count_of(len(plan.steps), "eviction"), least, most, left)))
+
+
+def _describe_kept(plan: RebalancePlan) -> str:
+    """Describe which constraints hold, if no goal of the plan is missed."""
+    kinds = {note.kind for note in plan.notes}
+    which = "every constraint" if kinds.isdisjoint(_UNEVEN) else "every other constraint"
+    return f"{which} holds" + (" for the pods that it counts" if NoteKind.NO_KEY in kinds else "")
 
 
 def _count_missed(plan: RebalancePlan) -> Iterator[str]:
