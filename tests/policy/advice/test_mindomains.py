@@ -154,6 +154,9 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "no place for some pods of all groups of a LeaderWorkerSet": (
         worker_set(minDomains=4), THREE, 3, 3
     ),
+    "pods that tolerate everything": (
+        judged(least(4), tolerations=[{"operator": "Exists"}]), THREE, 3, 3
+    ),
     "a cluster of one zone, of which no more is required": (judged(least(1)), ONE_ZONE, None, None),
 }  # fmt: skip
 

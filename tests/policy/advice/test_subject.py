@@ -9,6 +9,7 @@ from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, RunningPods, Subject
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import GroupKind
+from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.runtimeclasses import RuntimeClass
 from webhook.policy.podlabels import JOB_NAME, WORKER_INDEX, WORKER_SET_NAME
@@ -294,3 +295,9 @@ def test_the_nodes_of_a_template_depend_on_its_runtime_class() -> None:
     lacking = [one.lacks_runtime_class for one in (plain, named, created, known)]
     assert lacking == [False, True, False, False]
     assert (named.demands, known.demands) == (Demands(), Demands((("pool", "kata"),)))
+
+
+def test_pods_of_a_daemon_set_tolerate_what_its_controller_adds() -> None:
+    daemons = subject(workload(kind=DAEMON_SET))
+
+    assert daemons.demands == daemon_demands(Demands(), host_network=False)

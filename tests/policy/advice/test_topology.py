@@ -13,11 +13,15 @@ from tests.policy.advice.subjects import (
     judged,
     node,
     required,
+    subject,
     suggestions,
+    workload,
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
-from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT
+from webhook.policy.model import HOSTNAME, ZONE, Node, Taint
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 IN_B = {"nodeSelector": {ZONE: "zone-b"}}
 
@@ -237,3 +241,17 @@ def test_two_keys_that_mean_the_same_are_not_both_corrected(context: AdviceConte
         "# remove this entry: it repeats topologySpreadConstraints[0]",
     ]
     assert suggestions("TSC103", other, context) == [f"topologyKey: {ZONE}"] * 2
+
+
+PRESSURE = Taint(key="node.kubernetes.io/disk-pressure", effect="NoSchedule")
+
+
+@pytest.mark.parametrize("state", [UNSCHEDULABLE, PRESSURE])
+def test_pods_of_a_daemon_set_go_to_nodes_that_are_closed_to_others(state: Taint) -> None:
+    nodes = [*THREE, node("x1", None, state)]
+    daemons, others = (subject(workload(spread(), kind=kind)) for kind in (DAEMON_SET, DEPLOYMENT))
+
+    (violation,) = check_rule("TSC103", daemons, audit(nodes))
+
+    assert violation.problem == f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none'
+    assert check_rule("TSC103", others, audit(nodes)) == []

@@ -36,3 +36,9 @@ def test_pods_in_the_network_of_their_node_tolerate_that_it_is_not_configured() 
     demands = daemon_demands(Demands(tolerations=None), host_network=True)
 
     assert NETWORK_TOLERATION in (demands.tolerations or ())
+
+
+def test_no_toleration_is_added_twice() -> None:
+    once = daemon_demands(Demands(tolerations=(OWN,)), host_network=True)
+
+    assert daemon_demands(once, host_network=True) == once

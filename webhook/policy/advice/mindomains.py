@@ -26,7 +26,7 @@ from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.placement.allowedvalues import count_allowed_values
-from webhook.policy.placement.nodes import Demands, tolerates_cordons
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -184,8 +184,6 @@ def _count_reachable(
     if context.cluster is not None:
         keys = _list_keys(spread, subject, context.cluster)
         return len(context.cluster.lasting_domains(key, keys, demands).sizes)
-    if tolerates_cordons(demands):
-        return None
     known = context.facts.domains(key)
     if demands.tolerations is not None:
         known -= find_tainted(key, demands, context.facts).number

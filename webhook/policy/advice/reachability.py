@@ -38,7 +38,6 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.takenplaces import count_taken
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import AFFINITY_POLICY, IGNORE
-from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import PodTally
@@ -159,7 +158,7 @@ def list_closed(
 
     Where all pods follow the first one to its domain, the others would stay empty in any case.
     """
-    demands = _demands_of(subject)
+    demands = subject.demands
     hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
     if subject.is_daemon:
@@ -185,7 +184,7 @@ def _list_pending(
     keys = tuple(spread.topology_key for spread in hard)
     for spread in hard:
         surges = subject.surges and not compares_revisions(spread.constraint, subject)
-        pending = find_pending(spread, keys, _demands_of(subject), context.cluster, surges=surges)
+        pending = find_pending(spread, keys, subject.demands, context.cluster, surges=surges)
         if pending is not None and counts_itself(spread.constraint, subject, context.gates):
             yield spread, pending
 
@@ -195,14 +194,8 @@ def _list_known(subject: Subject, context: AdviceContext) -> list[SpreadConstrai
     return [
         spread
         for spread in hard_constraints(subject, context)
-        if _is_known(spread.topology_key, _demands_of(subject), context)
+        if _is_known(spread.topology_key, subject.demands, context)
     ]
-
-
-def _demands_of(subject: Subject) -> Demands:
-    """Return what the pods demand of a node, also by what a controller adds to them."""
-    demands = subject.demands
-    return daemon_demands(demands, host_network=False) if subject.is_daemon else demands
 
 
 def _all_fit(

@@ -18,6 +18,7 @@ from webhook.policy.labelvalues import LabelValues, find_values, renew_labels
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
+from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
 from webhook.policy.placement.runtimeclasses import RuntimeClass
@@ -236,9 +237,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def demands(self) -> Demands:
-        """What its pods require of a node, as far as it is known: see ``lacks_runtime_class``."""
-        written = self.pod.demands
-        return self.runtime_class.add_to(written) if self.runtime_class else written
+        """
+        What its pods require of a node, as far as it is known: see ``lacks_runtime_class``.
+
+        Those of a DaemonSet tolerate what its controller makes them tolerate, as cordons.
+        """
+        found = self.pod.demands
+        if self.runtime_class is not None:
+            found = self.runtime_class.add_to(found)
+        return daemon_demands(found, host_network=False) if self.is_daemon else found
 
     @property
     def lacks_runtime_class(self) -> bool:

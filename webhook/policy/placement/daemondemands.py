@@ -25,6 +25,7 @@ _TOLERATIONS = (
 
 
 def daemon_demands(demands: Demands, *, host_network: bool) -> Demands:
-    """Add the tolerations that the controller adds to every pod."""
+    """Add the tolerations that the controller adds to every pod, but those that it has."""
+    own = demands.tolerations or ()
     added = (*_TOLERATIONS, NETWORK_TOLERATION) if host_network else _TOLERATIONS
-    return replace(demands, tolerations=(*(demands.tolerations or ()), *added))
+    return replace(demands, tolerations=(*own, *(one for one in added if one not in own)))
