@@ -65,7 +65,7 @@ class ClusterListing:
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self.refused: ApiError | None = None
-        self._no_classes: ApiError | None = None
+        self._classes_refused: ApiError | None = None
         self._source = source
         self._reader = ObjectReader(configuration)
 
@@ -96,8 +96,8 @@ class ClusterListing:
         for listed in (*LISTED_BUILT_IN, LISTED_PODS):
             for namespace in namespaces:
                 await self._read_list(listed, namespace, report)
-        if self._no_classes is not None and _needs_classes(self.snapshot):
-            self.problems.append(self._no_classes)
+        if self._classes_refused is not None and _needs_classes(self.snapshot):
+            self.problems.append(self._classes_refused)
 
     async def _read_list(
         self, listed: KindRow, namespace: str, report: ProgressReporter, tries: int = LIST_TRIES
@@ -111,7 +111,7 @@ class ClusterListing:
             if error.reason == FailureReason.FORBIDDEN and listed.group_kind == POLICY_EXCEPTION:
                 self.refused = error
             elif error.reason == FailureReason.FORBIDDEN and listed.group_kind == RUNTIME_CLASS:
-                self._no_classes = error  # a problem only if a workload names one
+                self._classes_refused = error  # a problem only if a workload names one
             elif isinstance(error, ExpiredError) and tries > 1:
                 await self._read_list(listed, namespace, report, tries - 1)
             else:

@@ -29,12 +29,12 @@ def add_runtime_classes(snapshot: Snapshot, classes: Mapping[str, RuntimeClass])
 def _add_class(subject: Subject, classes: Mapping[str, RuntimeClass]) -> Subject:
     spec = subject.pod.spec
     found = classes.get(spec.runtime_class_name or "") if spec else None
-    if found is None or is_unusable(found, subject):
+    if found is None or _is_unusable(found, subject):
         return subject  # its nodes are not judged
     return replace(subject, runtime_class=found)
 
 
-def is_unusable(found: RuntimeClass, subject: Subject) -> bool:
+def _is_unusable(found: RuntimeClass, subject: Subject) -> bool:
     """
     Whether a class does not show which nodes the pods of a workload run on.
 

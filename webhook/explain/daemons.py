@@ -10,7 +10,7 @@ pkg/controller/daemon/util/daemonset_util.go.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -253,12 +253,7 @@ def roll_out_daemons(
     needing = pods.list_needing(changed)
     missing = [node for node in needing if node.name not in pods.running]
     end, placed = fill(changed, missing, pods)
-    stuck = [
-        node
-        for node in needing
-        if pods.is_replacing(node.name) and _find_reason(pin_missing(end, node, pods), node)
-    ]
-    pending = len(missing) - len(placed) + len(stuck)
+    pending = len(missing) - len(placed) + _count_stuck(end, needing, pods)
     running = {node.name: pods.running[node.name] for node in needing if node.name in pods.running}
     before, after = (dict.fromkeys(names, 1) for names in (pods.running, (*running, *placed)))
     skews = compare_skews(scenario, end, before, after)
@@ -274,6 +269,12 @@ def roll_out_daemons(
         skews=skews,
     )
     return rollout, end, replace(pods, running={**running, **placed})
+
+
+def _count_stuck(scenario: Scenario, needing: Iterable[Node], pods: DaemonPods) -> int:
+    """Count the Pending pods beside old ones that cannot be placed."""
+    replaced = (node for node in needing if pods.is_replacing(node.name))
+    return sum(bool(_judge(scenario, node, pods).reason) for node in replaced)
 
 
 def _place_missing(scenario: Scenario, missing: Sequence[Node], pods: DaemonPods) -> dict[str, str]:

@@ -14,7 +14,7 @@ from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.quantities import Quantities, check_quantities
 from webhook.policy.model import Labels, replace_null_labels
 from webhook.policy.placement.nodes import Toleration
-from webhook.policy.placement.runtimeclasses import RuntimeClass
+from webhook.policy.placement.runtimeclasses import RuntimeClass, list_contradicted
 
 
 class _Overhead(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -91,7 +91,6 @@ def apply_runtime_class(pod: ApiPod, found: RuntimeClassObject) -> ApiPod:
 
 def find_conflicts(pod: ApiPod, found: RuntimeClassObject) -> Iterator[str]:
     """Yield what contradicts the class in a nodeSelector: kube-apiserver refuses the pod."""
-    own = (pod.spec and pod.spec.node_selector) or {}
-    for key, value in sorted(node_labels_of(found).items()):
-        if own.get(key, value) != value:
-            yield f"{key} is {own[key]}, but RuntimeClass {found.name} requires {value}"
+    own, required = (pod.spec and pod.spec.node_selector) or {}, node_labels_of(found)
+    for key in list_contradicted(required, own):
+        yield f"{key} is {own[key]}, but RuntimeClass {found.name} requires {required[key]}"

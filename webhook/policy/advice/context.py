@@ -303,7 +303,7 @@ class AdviceContext:
 
     @property
     def knows_nodes(self) -> bool:
-        """Whether a node of the cluster is known; at admission they may be."""
+        """Whether nodes may be known: in an audit, if it has any; at admission, always."""
         return self.cluster is None or bool(self.cluster.topology.nodes)
 
     @property

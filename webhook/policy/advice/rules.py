@@ -70,9 +70,9 @@ class PolicyRule:
 
 def of_nodes(check: Check) -> Check:
     """
-    Make a check of the nodes that the pods can go to: it yields nothing if these are not known.
+    Return a check that yields nothing if it is not known to which nodes the pods can go.
 
-    Where no node is known at all, none is judged, and the check is as ever.
+    Where no node is known at all, the check runs as usual.
     """
 
     @wraps(check)

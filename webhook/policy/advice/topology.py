@@ -73,7 +73,7 @@ def _suggest_labels(which: str, key: str) -> str:
 
 class _MissingKey(NamedTuple):
     """
-    What is said of a key that no node has.
+    The problem of a key that no node has, and a suggestion.
 
     Attributes:
         written: The key that is suggested in its place; empty if there is none.

@@ -8,6 +8,8 @@ Source: k8s.io/api node/v1 types.go ``Scheduling``; kubernetes
 plugin/pkg/admission/runtimeclass/admission.go ``setScheduling``.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from webhook.policy.model import Labels
@@ -41,4 +43,15 @@ class RuntimeClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def refuses(self, demands: Demands) -> bool:
         """Whether kube-apiserver refuses a pod, since its nodeSelector contradicts the class."""
-        return any(self.node_selector.get(key, value) != value for key, value in demands.pairs)
+        return bool(list_contradicted(self.node_selector, dict(demands.pairs)))
+
+
+def list_contradicted(required: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
+    """
+    List the keys for which the nodeSelector of a pod has another value than its class, sorted.
+
+    Args:
+        required: The node labels of the class.
+        own: The nodeSelector of the pod.
+    """
+    return sorted(key for key, value in required.items() if own.get(key, value) != value)
