@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from tests.audit.world import finding, report
 from tests.chromium import PATIENCE_MS
@@ -28,6 +28,19 @@ class Opened:
     def column(self, number: int) -> list[str]:
         cells = self.page.locator(f"#list tbody tr:visible td:nth-child({number})")
         return [text.split("\n")[0] for text in cells.all_inner_texts()]
+
+
+def read_words(located: Locator) -> list[list[str]]:
+    """
+    Read the words of each element.
+
+    They are scrolled to first: the page lays out only what is in view, and the rest has no words.
+    """
+    words = list[list[str]]()
+    for element in located.all():
+        element.scroll_into_view_if_needed()
+        words.append(element.inner_text().split())
+    return words
 
 
 def many(number: int) -> AuditReport:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser
 
-from tests.audit.pages import Opened, many
+from tests.audit.pages import Opened, many, read_words
 from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report, spread_report
 from tests.chromium import launched, needs_browser
 from webhook.audit.renderers import render_report
@@ -43,13 +43,13 @@ def test_the_workload_that_is_furthest_from_even_comes_first() -> None:
 def test_the_picture_is_there_and_nothing_is_loaded(browser: Any, tmp_path: Path) -> None:
     opened = Opened(browser, tmp_path, audit(EVERYTHING))
 
-    cells = opened.page.locator(".picture").first.locator(".cell").all()
-    assert [cell.inner_text().split() for cell in cells] == [
-        ["3", "zone-a"],
-        ["1", "zone-b"],
-        ["0", "zone-c"],
+    cells = opened.page.locator(".picture").first.locator(".cell")
+    assert read_words(cells) == [["3", "zone-a"], ["1", "zone-b"], ["0", "zone-c"]]
+    assert ["over" in (cell.get_attribute("class") or "") for cell in cells.all()] == [
+        True,
+        False,
+        False,
     ]
-    assert ["over" in (cell.get_attribute("class") or "") for cell in cells] == [True, False, False]
     assert opened.noise == []
     assert len(opened.requests) == 1
 
@@ -206,8 +206,7 @@ def test_both_bars_are_readable_at_any_width(browser: Any, tmp_path: Path, width
     opened.page.set_viewport_size({"width": width, "height": 900})
 
     assert opened.page.evaluate("document.documentElement.scrollWidth") == width
-    bars = opened.page.locator(".picture .heat").all()
-    assert [bar.inner_text().split() for bar in bars] == [
+    assert read_words(opened.page.locator(".picture .heat")) == [
         ["4", "zone-a", "0", "zone-b", "0", "zone-c"],
         ["0", "zone-a", "0", "zone-b", "0", "zone-c"],
     ]

@@ -315,6 +315,7 @@ async def test_a_client_that_reads_no_replies_is_cut() -> None:
             while True:
                 wire.send(many)
                 await wire.writer.drain()
+                await asyncio.sleep(0)  # drain() returns at once after a failed write
 
         flooding = asyncio.create_task(flood(wire))
         (caller,) = server.admission.connections
