@@ -14,6 +14,7 @@ from tests.policy.advice.orders import count_placed
 from tests.policy.advice.subjects import GPU, node, subject
 from webhook.fix.engine import FixOutcome
 from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 RECREATE = "  strategy: {type: Recreate}\n"
 
@@ -44,6 +45,7 @@ def of(*names: str, **labels: str) -> list[Node]:
 
 UNEVEN = of("a1", "b1", "b2", "b3")
 RACKS = [node("b0", "b", rack="1"), node("b1", "b", rack="2"), node("c0", "c", rack="1")]
+CORDONED = node("c1", "zone-c", UNSCHEDULABLE)
 CONTROL_PLANE = [node(f"cp-{zone}", f"zone-{zone}", GPU) for zone in "abc"]
 WRONG = "{matchLabels: {app: wbe}}"
 OF_API = "{matchLabels: {app: api}}"
@@ -152,6 +154,26 @@ def test_a_constraint_that_counts_other_pods_alone_may_begin_to_count(key: str) 
 
     assert [finding.rule for finding in outcome.fixed] == ["TSC103"]
     assert f"topologyKey: {ZONE}," in outcome.texts["web.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "written"),
+    [
+        ("TSC003", "whenUnsatisfiable: DoNotScheduel"),
+        ("TSC011", "whenUnsatisfyable: DoNotSchedule"),
+    ],
+    ids=["in the value", "in the name"],
+)
+def test_a_typing_error_that_the_api_refuses_is_corrected_though_a_replica_stays_pending(
+    rule: str, written: str
+) -> None:
+    right = entry(topologyKey=ZONE, whenUnsatisfiable="DoNotSchedule")
+    text = web(right.replace("whenUnsatisfiable: DoNotSchedule", written))
+
+    outcome = fix(text, [*of("a1", "b1"), CORDONED], rule)
+
+    assert outcome.texts["web.yaml"] == web(right)
+    assert outcome.left == ()
 
 
 def test_closed_domains_may_begin_to_count_if_they_are_fixed_as_well() -> None:

@@ -18,6 +18,16 @@ LEFT = {
     "TSC003: the effect of a taint": LeftCase(
         "TSC003", listed(entry(whenUnsatisfiable="NoSchedule")), "cannot be known"
     ),
+    "TSC002: below a misspelled name": LeftCase(
+        "TSC002",
+        listed(entry(topologyKey="zone").replace("topologyKey", "topologykey")),
+        "topologySpreadConstraints[0].topologykey comes first",
+    ),
+    "TSC003: below a misspelled name": LeftCase(
+        "TSC003",
+        listed(entry().replace("whenUnsatisfiable", "whenUnsatisfyable")),
+        "topologySpreadConstraints[0].whenUnsatisfyable comes first",
+    ),
     "TSC004: other selectors": LeftCase(
         "TSC004",
         listed(entry(), entry(labelSelector="{matchLabels: {x: z}}")),

@@ -166,11 +166,14 @@ def _find_changes(
         evaluated.is_refused,
     )
     changes = find_solution(context, options.requested)
+    paths = [context.path]
+    if not isinstance(changes, FixObstacle):
+        paths += (change.path for change in changes)  # written anew, the field would be there twice
+    if misspelled := next(filter(None, map(context.find_misspelled, paths)), None):
+        return FixObstacle(f"{format_path(misspelled.path)} comes first")
     if isinstance(changes, FixObstacle):
         return changes
-    for change in changes:  # written anew, the field would be there twice
-        if misspelled := context.find_misspelled(change.path):
-            return FixObstacle(f"{format_path(misspelled.path)} comes first")
+    for change in changes:
         if context.is_duplicate(change.path):
             return FixObstacle(f"first keep one of the fields {format_path(change.path)}")
     obstacle = evaluation.find_obstacle(evaluated, finding, changes)

@@ -266,8 +266,7 @@ class Evaluation:
             before.audited.subject, after.audited.subject, self.grounds
         )
         worse = find_worse(before.findings, after.findings, self._is_fixed, had_place=had_place)
-        # Constraints that the API refuses place no pod, so that no place can be lost.
-        return worse or (None if before.is_refused else self._find_lost_place(before, after))
+        return worse or self._find_lost_place(before, after)
 
     def _is_fixed(self, finding: AuditFinding) -> bool:
         """Whether the same run fixes a finding."""
@@ -280,7 +279,8 @@ class Evaluation:
         self, before: EvaluatedObject, after: EvaluatedObject
     ) -> FixObstacle | None:
         changed = before.audited.subject, after.audited.subject
-        if makes_keys_known(*changed, self.grounds):
+        # Constraints that the API refuses place no pod, so that no place can be lost.
+        if before.is_refused or makes_keys_known(*changed, self.grounds):
             return None
         return find_lost_place(*changed, self.grounds)
 
