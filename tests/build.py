@@ -283,8 +283,8 @@ class FakeFacts:
     def nodes_with(self, topology_key: str) -> int:
         return sum(topology_key in node.labels for node in self._schedulable())
 
-    def domains(self, topology_key: str) -> int:
-        return len({n.labels[topology_key] for n in self.nodes if topology_key in n.labels})
+    def domains(self, topology_key: str) -> Collection[str]:
+        return {n.labels[topology_key] for n in self.nodes if topology_key in n.labels}
 
     def label_keys(self) -> Collection[str]:
         return {key for node in self._schedulable() for key in node.labels}

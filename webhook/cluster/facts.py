@@ -64,7 +64,7 @@ class Cluster:
         self.namespace_labels = self.namespace_store.labels
         self.schedulable_nodes = self.node_store.schedulable_nodes
         self.nodes_with = self.node_store.nodes_with
-        self.domains = self.node_store.taints.count_domains
+        self.domains = self.node_store.taints.list_domains
         self.label_keys = self.node_store.label_keys
         self.tainted_domains = self.node_store.taints.tainted_domains
         self.exceptions = self.exception_store.in_force

@@ -116,9 +116,9 @@ class TaintIndex:
                 del self._domains[key]
             self._move(key, value, before, frozenset(nodes))
 
-    def count_domains(self, key: str) -> int:
-        """Count the domains of a label key."""
-        return len(self._domains.get(key, ()))
+    def list_domains(self, key: str) -> Collection[str]:
+        """List the domains of a label key: a view, which changes with the index."""
+        return self._domains.get(key, {}).keys()
 
     def tainted_domains(self, key: str) -> Sequence[TaintedDomains]:
         """Return the domains of a label key whose Nodes are all tainted."""

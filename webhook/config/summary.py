@@ -251,7 +251,7 @@ def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[
             f"{subject} keeps pods off {lacking} of {nodes} schedulable nodes, which lack that "
             f"label: label them, or {_suggest_soft(profile, constraint)}"
         )
-    domains, required = facts.domains(key), constraint.min_domains or 0
+    domains, required = len(facts.domains(key)), constraint.min_domains or 0
     if 0 < domains < required:  # without any, all nodes lack the label
         yield (
             f"{subject} requires {required} domains, and the schedulable nodes have {domains}: "

@@ -70,9 +70,9 @@ class Facts(Protocol):
         """Count the schedulable Nodes that carry a label."""
         return 0
 
-    def domains(self, topology_key: str, /) -> int:
-        """Count the values that a label has on Nodes, whatever their state."""
-        return 0
+    def domains(self, topology_key: str, /) -> Collection[str]:
+        """List the values that a label has on Nodes, whatever their state."""
+        return ()
 
     def label_keys(self) -> Collection[str]:
         """List the keys of all labels of schedulable Nodes."""

@@ -78,13 +78,20 @@ CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDoma
         spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"), IN_A, TAINTED_C,
         limited(number=1, reached=1), limited("zone-b", number=1, reached=1),
     ),
+    "by affinity that allows a zone of no node": (
+        IGNORING, required([among("zone-a", "zone-x")]), THREE,
+        limited(number=2, reached=1), limited("zone-b", "zone-c", number=2, reached=1),
+    ),
+    "by affinity that allows a zone which honored taints leave out": (
+        spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"),
+        required([among("zone-a", "zone-c")]), TAINTED_C,
+        limited(number=1, reached=1), limited("zone-b", number=1, reached=1),
+    ),
+    "by affinity that allows no zone of a node": (
+        IGNORING, required([among("zone-x")]), THREE, None, None
+    ),
     "by taints, and affinity excludes no other": (
-        IGNORING, {"affinity": {"nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-                {"matchExpressions": [{"key": ZONE, "operator": "In",
-                                       "values": ["zone-a", "zone-b"]}]}
-            ]}
-        }}}, TAINTED_C,
+        IGNORING, required([among("zone-a", "zone-b")]), TAINTED_C,
         BY_TAINT, BY_TAINT,
     ),
     "by a label that no index knows": (

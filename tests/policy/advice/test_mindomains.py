@@ -78,7 +78,16 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         judged(least(2), **IN_B), [], 1, 1
     ),
     "more than an affinity leaves, as far as nodes are there": (
-        judged(least(3), **required([among("zone-a", "zone-x")])), THREE, 2, 1
+        judged(least(3), **required([among("zone-a", "zone-x")])), THREE, 1, 1
+    ),
+    "more than an affinity and the known nodes leave": (
+        judged(least(2), **required([among("zone-a", "zone-x")])), THREE, 1, 1
+    ),
+    "more than an affinity and tolerations leave": (
+        judged(
+            least(2, nodeTaintsPolicy="Honor"), **required([among("zone-a", "zone-c")])
+        ),
+        TAINTED_C, 1, 1,
     ),
     "more than an affinity leaves, and a place for each pod": (
         deployed(
@@ -88,7 +97,7 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         THREE, None, None,
     ),
     "a node selector that no node matches": (
-        judged(least(2), nodeSelector={ZONE: "zone-x"}), THREE, 1, None
+        judged(least(2), nodeSelector={ZONE: "zone-x"}), THREE, None, None
     ),
     "a cordoned zone": (judged(least(3)), CORDONED_C, None, None),
     "as many replicas as there are places": (

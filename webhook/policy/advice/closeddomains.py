@@ -20,14 +20,14 @@ from msgspec.structs import replace
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.findings import SHOWN_CHARACTERS, clip, count_of, join_names
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.reachabledomains import count_reachable, list_tainted
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.model import AFFINITY_POLICY, HONOR, TAINTS_POLICY, Constraint
-from webhook.policy.placement.allowedvalues import count_allowed_values
+from webhook.policy.placement.allowedvalues import allowed_values
 from webhook.policy.placement.nodes import (
     Demands,
     RejectionReason,
-    find_untolerated,
     render_taint,
 )
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -219,11 +219,14 @@ def _name_labels(subject: Subject) -> Iterator[str]:
 def _find_by_index(
     spread: SpreadConstraint, demands: Demands, facts: Facts
 ) -> ClosedDomains | None:
-    key, domains = spread.topology_key, facts.domains(spread.topology_key)
+    key, domains = spread.topology_key, len(facts.domains(spread.topology_key))
     tainted = find_tainted(key, demands, facts)
-    # The allowed values are all that the pod can reach; the other domains count in any case,
-    # unless they are left out for their taints.
-    allowed = None if spread.honors_affinity else count_allowed_values(key, demands)
+    # The allowed domains are all that the pod can reach; the others count in any case, unless
+    # they are left out for their taints.
+    allowed = None
+    if not spread.honors_affinity and allowed_values(key, demands) is not None:
+        entering = demands.honoring(affinity=True, taints=spread.honors_taints)
+        allowed = count_reachable(key, entering, facts)
     if allowed == 0:
         return None
     if allowed is not None:
@@ -240,17 +243,13 @@ def _find_by_index(
 
 def find_tainted(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
     """Find the domains of a topology key whose taints a pod does not tolerate, by an index."""
-    tolerations = demands.tolerations or ()
     found = ClosedDomains()
-    for domains in facts.tainted_domains(key):
-        # A domain is closed if the pod tolerates none of the sets of taints that its nodes have.
-        taints = [find_untolerated(combination, tolerations) for combination in domains.taints]
-        if taints[0] is not None and None not in taints:
-            found = ClosedDomains(
-                found.values or tuple(islice(domains.values, 1)),
-                found.number + len(domains.values),
-                tuple(dict.fromkeys((*found.taints, render_taint(taints[0])))),
-            )
+    for values, taint in list_tainted(key, demands, facts):
+        found = ClosedDomains(
+            found.values or tuple(islice(values, 1)),
+            found.number + len(values),
+            tuple(dict.fromkeys((*found.taints, render_taint(taint)))),
+        )
     return found
 
 

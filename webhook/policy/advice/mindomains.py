@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
-from webhook.policy.advice.closeddomains import (
-    find_tainted,
-    name_requirements,
-)
+from webhook.policy.advice.closeddomains import name_requirements
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import counts_itself, hard_constraints
 from webhook.policy.advice.daemonpods import WAITING_SURGE
@@ -22,6 +19,7 @@ from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.reachability import list_closed
+from webhook.policy.advice.reachabledomains import count_reachable
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE
@@ -154,7 +152,7 @@ def _describe_left(
     """Describe the domains that pods can reach, and what excludes others."""
     key, domains = spread.topology_key, count_of(left, "domain")
     if context.cluster is None:
-        every = context.facts.domains(key)
+        every = len(context.facts.domains(key))
     else:
         anywhere = subject.demands.honoring(affinity=False, taints=False)
         every = len(context.cluster.lasting_domains(key, (key,), anywhere).sizes)
@@ -169,7 +167,7 @@ def _describe_left(
 
 def _count_reachable(
     spread: SpreadConstraint, demands: Demands, subject: Subject, context: AdviceContext
-) -> int | None:
+) -> int:
     """
     Count the domains of a constraint that pods can reach by their affinity and tolerations.
 
@@ -178,17 +176,13 @@ def _count_reachable(
             though the pods cannot reach them.
 
     Returns:
-        At admission an upper bound; None if unknown.
+        At admission an upper bound.
     """
     key = spread.topology_key
     if context.cluster is not None:
         keys = _list_keys(spread, subject, context.cluster)
         return len(context.cluster.lasting_domains(key, keys, demands).sizes)
-    known = context.facts.domains(key)
-    if demands.tolerations is not None:
-        known -= find_tainted(key, demands, context.facts).number
-    allowed = count_allowed_values(key, demands)
-    return known if allowed is None else min(known, allowed)
+    return count_reachable(key, demands, context.facts)
 
 
 def _list_keys(
