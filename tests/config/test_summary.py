@@ -36,8 +36,8 @@ class Nodes(NoFacts):
     def nodes_with(self, _topology_key: str) -> int:
         return self._carriers
 
-    def domains(self, _topology_key: str) -> range:
-        return range(self._domains)
+    def domains(self, _topology_key: str) -> list[str]:
+        return [*map(str, range(self._domains))]
 
     def tainted_domains(self, _topology_key: str) -> list[TaintedDomains]:
         return [self._tainted] if self._tainted.values else []
