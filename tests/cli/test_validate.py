@@ -80,7 +80,7 @@ def test_a_type_error_is_a_bad_request(folder: Path, run: Run) -> None:
         f"{LIST}[0].maxSkew: expected an integer, got a string"
     )
     assert [(c["field"], c["line"], c["fix"]) for c in report["causes"]] == [
-        (f"{LIST}[0].maxSkew", 12, "write the number without quotes")
+        (f"{LIST}[0].maxSkew", 12, "write an integer without quotes, such as 1")
     ]
 
 

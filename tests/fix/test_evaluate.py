@@ -68,7 +68,7 @@ def test_a_change_that_causes_a_worse_finding_is_refused() -> None:
 def test_a_change_that_makes_the_object_unreadable_is_refused() -> None:
     assert obstacle(Put(SKEW, "1")) == (
         "written there, spec.template.spec.topologySpreadConstraints[0].maxSkew would be refused: "
-        "expected an integer, got a string: first write the number without quotes"
+        "expected an integer, got a string: first write an integer without quotes, such as 1"
     )
 
 

@@ -134,13 +134,29 @@ def test_without_the_constraint_the_fix_is_that_of_the_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "fix"),
+    ("problem", "field", "fix"),
     [
-        ("expected an integer, got a string", "write the number without quotes"),
-        ("expected a string, got an integer", "write the value in quotes"),
-        ("expected a list, got an object", "start each entry of the list with a dash"),
-        ("expected an object, got a string", CATALOGUE[TYPE_INVALID].fix),
+        (
+            "expected an integer, got a string",
+            "spec.a[0].maxSkew",
+            "write an integer without quotes, such as 1",
+        ),
+        ("expected a string, got an integer", "metadata.labels.a", "write the value in quotes"),
+        ("expected a string, got a boolean", "a[0].whenUnsatisfiable", CATALOGUE["TSC003"].fix),
+        ("expected a string, got a boolean", "a[0].nodeAffinityPolicy", CATALOGUE["TSC007"].fix),
+        ("expected a string, got an integer", "nodeTaintsPolicy", CATALOGUE["TSC007"].fix),
+        (
+            "expected a list, got a string",
+            "a[0].matchLabelKeys",
+            "start each entry of the list with a dash",
+        ),
+        (
+            "expected an object, got a string",
+            "a[0].labelSelector",
+            "write a line with a key and a value for each member",
+        ),
+        ("expected an object, got a boolean", "", CATALOGUE[TYPE_INVALID].fix),
     ],
 )
-def test_the_types_say_what_to_write(problem: str, fix: str) -> None:
-    assert suggest_type(problem) == fix
+def test_the_types_say_what_to_write(problem: str, field: str, fix: str) -> None:
+    assert suggest_type(problem, field) == fix

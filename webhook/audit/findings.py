@@ -138,7 +138,7 @@ def report_type_errors(
             field=value.field,
             line=value.field_line,
             problem=value.problem,
-            instead=suggest_type(value.problem),
+            instead=suggest_type(value.problem, value.field),
             read_on=f"kubectl explain {unreadable.kind.lower()}",
             fingerprint=_fingerprint(TYPE_INVALID, about, value.field),
         )

@@ -289,7 +289,8 @@ def _describe_unreadable(objects: Sequence[UnreadableObject]) -> FixObstacle:
     """Say which value of a changed object would be refused for its type."""
     for found in objects:
         refused = f"{found.field} would be refused: {found.problem}"
-        return FixObstacle(f"written there, {refused}: first {suggest_type(found.problem)}")
+        correction = suggest_type(found.problem, found.field)
+        return FixObstacle(f"written there, {refused}: first {correction}")
     return FixObstacle("the object would have no pod template any more")
 
 

@@ -10,7 +10,13 @@ the correction does.
 from webhook.policy.api.labels import key_problems
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
-from webhook.policy.model import Constraint, LabelSelectorRequirement, PodTemplate
+from webhook.policy.model import (
+    AFFINITY_POLICY,
+    TAINTS_POLICY,
+    Constraint,
+    LabelSelectorRequirement,
+    PodTemplate,
+)
 from webhook.policy.paths import constraints_field, parse_path
 from webhook.policy.selectors import IN, selected_keys
 
@@ -62,20 +68,38 @@ def _correct_syntax(key: str, name: str) -> str:
     return f"write the key of a label of the pods in {name}, such as pod-template-hash"
 
 
-def suggest_type(problem: str) -> str:
-    """Say what to write instead of a value of a wrong type; ``problem`` is that of manifests."""
+def suggest_type(problem: str, field: str) -> str:
+    """
+    Say what to write instead of a value of a wrong type.
+
+    Args:
+        problem: That of manifests.
+        field: The path of the field; empty for the object.
+    """
+    rule = _RULES_OF_WORDS.get(field.rpartition(".")[2])
+    if rule is not None:
+        return CATALOGUE[rule].fix
     fixes = (fix for end, fix in _TYPE_FIXES.items() if problem.endswith(end))
     return next(fixes, CATALOGUE[TYPE_INVALID].fix)
 
 
+_RULES_OF_WORDS = {
+    "whenUnsatisfiable": "TSC003",
+    AFFINITY_POLICY: "TSC007",
+    TAINTS_POLICY: "TSC007",
+}
+"""Field with one of two words -> the rule that names them."""
+
 _TYPE_FIXES = {
-    "expected an integer, got a string": "write the number without quotes",
+    "expected an integer, got a string": "write an integer without quotes, such as 1",
     "expected an integer, got a number": "write an integer, such as 1",
     "expected an integer, got a boolean": "write an integer, such as 1",
     "expected a string, got an integer": "write the value in quotes",
     "expected a string, got a number": "write the value in quotes",
     "expected a string, got a boolean": "write the value in quotes",
     "expected a list, got an object": "start each entry of the list with a dash",
+    "expected a list, got a string": "start each entry of the list with a dash",
+    "expected an object, got a string": "write a line with a key and a value for each member",
     "expected an object, got a list": "leave out the dash: there is only one",
     "expected an integer <= 2147483647": "write a smaller number: the API has 32 bits for it",
 }

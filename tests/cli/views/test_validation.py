@@ -92,7 +92,7 @@ TYPES: dict[str, tuple[str, str, str, str]] = {
         files.POD + files.TYPE_ERROR,
         f"{LIST}[0].maxSkew",
         "expected an integer, got a string",
-        "write the number without quotes",
+        "write an integer without quotes, such as 1",
     ),
     "a fraction": (
         files.POD + files.TYPE_ERROR.replace('"1"', "1.5"),

@@ -42,6 +42,24 @@ def test_the_root_of_a_pod() -> None:
     assert find_owner(UniqueMeta()) is None
 
 
+@pytest.mark.parametrize(
+    ("revision", "workload"),
+    [("ReplicationController", "DeploymentConfig"), ("ReplicaSet", "Rollout")],
+)
+def test_the_revision_of_a_workload_that_is_not_known(revision: str, workload: str) -> None:
+    owner = {"kind": workload, "name": "web", "controller": True}
+    metadata = {"name": "web-1", "namespace": "shop", "ownerReferences": [owner]}
+    found = msgspec.convert({"metadata": metadata, "spec": {"replicas": 3}}, WorkloadObject)
+    pods = [pod(f"web-1-{number}", revision, "web-1") for number in range(2)]
+
+    owners = Owners({revision: [found]})
+
+    assert {owners.name_workload(one) for one in pods} == {f"{workload}/web"}
+    assert Owners({}).name_workload(pods[0]) == f"{revision}/web-1"
+    assert owners.count_replicas(pods) == 3  # those of the revision, for its budgets
+    assert [*owners.count_missing(pods).values()] == [1]
+
+
 def test_the_pods_of_a_leader_worker_set() -> None:
     named = {"leaderworkerset.sigs.k8s.io/name": "llm"}
     worker = pod("llm-0-1", "StatefulSet", "llm-0", **named)

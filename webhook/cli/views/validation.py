@@ -250,7 +250,8 @@ def _report_type_errors(document: Document, errors: Sequence[TypeMismatch]) -> V
 
 def _build_type_cause(document: Document, error: TypeMismatch) -> Cause:
     field, line = format_path(error.path) or document.kind, document.line(error.path)
-    return Cause(TYPE_INVALID, error.problem, field, "", line, suggest_type(error.problem))
+    fix = suggest_type(error.problem, field)
+    return Cause(TYPE_INVALID, error.problem, field, "", line, fix)
 
 
 def _describe_undecodable(report: ValidationReport) -> str:

@@ -2,12 +2,14 @@
 The controllers of pods, the templates of the pods that they create, and rollouts: ``Owners``.
 
 ``WorkloadObject`` decodes its input from JSON. A pod belongs to its controller, and one of a
-ReplicaSet to the controller of that. The StatefulSets of a LeaderWorkerSet are parts of it, also
-those of workers, which the pods of leaders control; a label of their pods names it.
+ReplicaSet or of a ReplicationController to the controller of that. The StatefulSets of a
+LeaderWorkerSet are parts of it, also those of workers, which the pods of leaders control; a label
+of their pods names it.
 
 Source: kubernetes pkg/controller/disruption disruption.go; pkg/controller/statefulset
 stateful_set_utils.go ``newVersionedStatefulSetPod``; kubectl pkg/polymorphichelpers
-rollout_status.go; sigs.k8s.io/lws api/leaderworkerset/v1 ``SetNameLabelKey``.
+rollout_status.go; openshift api apps/v1 ``DeploymentConfig``; sigs.k8s.io/lws
+api/leaderworkerset/v1 ``SetNameLabelKey``.
 """
 
 from collections import Counter
@@ -18,7 +20,13 @@ import msgspec
 
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.replacements import ControllerTemplate
-from webhook.policy.kinds import DEPLOYMENT, LEADER_WORKER_SET, REPLICA_SET, STATEFUL_SET
+from webhook.policy.kinds import (
+    DEPLOYMENT,
+    LEADER_WORKER_SET,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
 from webhook.policy.model import ObjectMeta
 from webhook.policy.nextrevision import (
     find_ordinals,
@@ -27,6 +35,9 @@ from webhook.policy.nextrevision import (
     read_start,
 )
 from webhook.policy.podlabels import REVISION_HASH, TEMPLATE_HASH, WORKER_SET_NAME
+
+_REVISIONS = frozenset({REPLICA_SET.kind, REPLICATION_CONTROLLER.kind})
+"""Kinds of which a workload has an object for each revision."""
 
 _ROLLING_UPDATE = "RollingUpdate"  # apps/v1; the default of a StatefulSet
 
@@ -159,13 +170,15 @@ class Owners:
         }
 
     def find_root(self, pod: ApiPod) -> ControllerName | None:
-        """Find the controller of a pod, or of its ReplicaSet; None if it has none."""
+        """Find the controller of a pod, or of the object of a revision; None if it has none."""
         owner = find_owner(pod.metadata or UniqueMeta())
-        if owner is None or owner.kind != REPLICA_SET.kind:
+        if owner is None or owner.kind not in _REVISIONS:
             return owner
         known = self._known.get(owner)
         if known is not None:
             return find_owner(known.metadata) or owner
+        if owner.kind != REPLICA_SET.kind:
+            return owner
         # A Deployment names its ReplicaSets after itself and the hash that it gives to their pods.
         suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
         name = owner.name.removesuffix(suffix)
@@ -249,18 +262,20 @@ class Owners:
 
         Controllers that are not known, or whose file does not say, count as many pods as they have.
 
-        Source: disruption.go ``getExpectedScale``.
+        Source: disruption.go ``getExpectedScale``, ``getPodReplicaSet``.
         """
         total, seen = 0, set[ControllerName]()
         for pod in pods:
             root = self.find_root(pod)
-            known = None if root is None else self._known.get(root)
+            # Of these workloads, the scale of a Deployment alone counts instead of the revision's.
+            scaled = root if root in self._known else self.find_keeper(pod)
+            known = None if scaled is None else self._known.get(scaled)
             replicas = known.spec.replicas if known and known.spec else None
-            if root is None or root in seen:
+            if scaled is None or scaled in seen:
                 continue
             if replicas is None:
                 total += 1
             else:
-                seen.add(root)
+                seen.add(scaled)
                 total += replicas
         return total
