@@ -1,6 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
+from tests.build import requirement
 from tests.explain.filterscenarios import TWO, filter_scenario, owned_by, running
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
@@ -12,12 +13,14 @@ from webhook.explain.nodeedits import (
     RemoveNodes,
     Uncordon,
     render_labels,
+    resemble,
     shared_labels,
     suppose_resources,
 )
 from webhook.explain.scenario import ScenarioEdit
 from webhook.policy.model import HOSTNAME, ZONE, Node
-from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands
 
 OPEN = node("n1", "a", disk="ssd")
 TAINTED = node("n2", "b", taints=[GPU], disk="ssd")
@@ -80,6 +83,44 @@ def test_new_nodes_have_the_resources_of_the_usual_node() -> None:
     assert (str(same), str(add)) == ("cordon node n1", "add 1 node like n1 with zone=c")
     allocatable = add.apply(before).cluster.allocatable
     assert allocatable["new-1"] == allocatable["n1"]
+
+
+POOLS = (
+    Node("n1", {HOSTNAME: "n1", "pool": "a", "disk": "ssd", "arch": "arm64"}),
+    Node("n2", {HOSTNAME: "n2", "pool": "b", "disk": "ssd", "arch": "amd64"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("labels", "demands", "sentence"),
+    [
+        ({}, Demands(), "add 1 node like n1"),
+        ({}, Demands((("pool", "a"),)), "add 1 node like n1 without pool=a"),
+        (
+            {ZONE: "c"},
+            Demands((("pool", "a"),)),
+            "add 1 node like n1 with zone=c and without pool=a",
+        ),
+        ({"pool": "c"}, Demands((("pool", "a"),)), "add 1 node like n1 with pool=c"),
+        ({}, Demands((("disk", "ssd"), (HOSTNAME, "n1"))), "add 1 node like n1"),
+        (
+            {},
+            Demands(terms=(NodeSelectorTerm((requirement("arch", "NotIn", "s390x"),)),)),
+            "add 1 node like n1 without arch=arm64",
+        ),
+    ],
+    ids=str,
+)
+def test_labels_that_decide_and_that_a_new_node_lacks_are_named(
+    labels: dict[str, str], demands: Demands, sentence: str
+) -> None:
+    before = scenario(POOLS, demands=demands)
+
+    assert str(resemble(AddNodes(labels), "n1", before)) == sentence
+
+
+def test_new_nodes_resemble_none_if_no_resources_are_known() -> None:
+    assert resemble(AddNodes({}), "", scenario(POOLS)) == AddNodes({})
 
 
 def test_new_nodes_have_the_pods_of_daemon_sets_of_the_usual_node() -> None:

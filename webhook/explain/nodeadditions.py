@@ -1,10 +1,9 @@
 """Candidate additions of nodes, the smallest first: ``add_nodes``; ``changes`` tries them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from itertools import zip_longest
 
-from webhook.explain.nodeedits import AddNodes
+from webhook.explain.nodeedits import AddNodes, resemble
 from webhook.explain.remedies import (
     MOST_TOGETHER,
     Edits,
@@ -42,7 +41,11 @@ def _add_labelled(
     avoided = _list_avoided_keys(scenario) if rejects_by_pods(placement) else ()
     used = (*(tally.spread.topology_key for tally in hard), *avoided)
     keys = [key for key in dict.fromkeys(used) if key != HOSTNAME and key not in demanded]
-    add = partial(AddNodes, like=find_usual_node(scenario))
+    like = find_usual_node(scenario)
+
+    def add(labels: dict[str, str]) -> AddNodes:
+        return resemble(AddNodes(labels), like, scenario)
+
     emptiest = find_emptiest(hard)
     yield (add(demanded | {key: emptiest.get(key) or make_value(key, 1) for key in keys}),)
     known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}

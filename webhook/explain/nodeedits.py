@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 
+import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.keynames import KeyNames
@@ -79,18 +80,22 @@ class AddNodes(ScenarioEdit, frozen=True):
             node its own hostname.
         like: The node whose resources they have, and the pods of whose DaemonSets; empty if they
             have room for any pod.
+        lacking: The labels of that node which the nodes lack, and which decide on the pod's nodes.
     """
 
     labels: dict[str, str]
     number: int = 1
     like: str = ""
+    lacking: dict[str, str] = msgspec.field(default_factory=dict)
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
         like = f" like {self.like}" if self.like else ""
         nodes = f"{count_of(self.number, 'node')}{like}"
         labels = {key: value for key, value in self.labels.items() if key != HOSTNAME}
-        return f"add {nodes} with {render_labels(labels, names)}" if labels else f"add {nodes}"
+        having = f" with {render_labels(labels, names)}" if labels else ""
+        lacking = f" without {render_labels(self.lacking, names)}" if self.lacking else ""
+        return f"add {nodes}{having}{' and' if having and lacking else ''}{lacking}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -122,9 +127,22 @@ def suppose_resources(
 ) -> tuple[ScenarioEdit, ...]:
     """Return edits whose new nodes have the resources of the usual node."""
     return tuple(
-        replace(edit, like=find_usual_node(scenario)) if isinstance(edit, AddNodes) else edit
+        resemble(edit, find_usual_node(scenario), scenario) if isinstance(edit, AddNodes) else edit
         for edit in edits
     )
+
+
+def resemble(edit: AddNodes, like: str, scenario: Scenario) -> AddNodes:
+    """Return the edit with nodes of the same resources as a known one; empty for none."""
+    node, demands = scenario.cluster.nodes.get(like), scenario.pod.demands
+    if node is None:
+        return replace(edit, like=like, lacking={})
+    terms = (one for term in demands.terms or () for one in term.match_expressions or ())
+    read = dict.fromkeys([*(key for key, _ in demands.pairs), *(one.key for one in terms)])
+    known = {HOSTNAME, *edit.labels, *shared_labels(scenario.topology.nodes)}
+    labels = node.labels
+    lacking = {key: labels[key] for key in read if key in labels and key not in known}
+    return replace(edit, like=like, lacking=lacking)
 
 
 def shared_labels(nodes: Sequence[Node]) -> dict[str, str]:

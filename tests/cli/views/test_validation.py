@@ -110,7 +110,7 @@ TYPES: dict[str, tuple[str, str, str, str]] = {
         f"{DEPLOYMENT}spec: {{template: {{spec: x}}}}",
         "spec.template.spec",
         "expected an object, got a string",
-        "write a value of the expected type",
+        "write a line with a key and a value for each member",
     ),
 }
 

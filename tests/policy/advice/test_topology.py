@@ -1,6 +1,6 @@
 import pytest
 
-from tests.build import spread
+from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
     ONE_ZONE,
@@ -136,7 +136,8 @@ def test_no_key_is_suggested_that_is_only_on_nodes_without_pods() -> None:
         "is on no node; capacity is, but on none that its pods can go to"
     )
     assert violation.instead == (
-        "# label such nodes: kubectl label node NAME karpenter.sh/capacity=VALUE"
+        "# write topologyKey: capacity, and label such nodes: "
+        "kubectl label node NAME capacity=VALUE"
     )
     assert wanted.problem.endswith("is not on the one node that its pods can go to")
 
@@ -227,6 +228,43 @@ def test_nodes_that_the_pods_can_go_to_are_to_be_labelled() -> None:
 
 
 TYPO, OLD_ZONE = "topology.kubernetes.io/zones", "failure-domain.beta.kubernetes.io/zone"
+
+LACKING = [{"key": ZONE, "operator": "DoesNotExist"}]
+LET_GO = (
+    f"# spread over another label, or let node affinity allow nodes with {ZONE}, which it "
+    "requires to be absent"
+)
+IN_WEB = [{"key": "pool", "operator": "In", "values": ["web"]}]
+
+# topology key, terms of node affinity, nodes -> what is suggested
+FORBIDDEN: dict[str, tuple[str, list[list[Json]], list[Node], str]] = {
+    "on nodes without pods": (ZONE, [LACKING], [node("x1"), *THREE], LET_GO),
+    "on some nodes": (
+        ZONE, [LACKING, IN_WEB], [node("x1"), node("a1", "zone-a", pool="web")], LET_GO
+    ),
+    "on no node": (ZONE, [LACKING], [node("x1")], LET_GO),
+    "misspelled, on nodes without pods": (
+        TYPO, [LACKING], [node("x1"), *THREE],
+        LET_GO,
+    ),
+    "of another constraint": (
+        "rack", [LACKING], [node("x1"), node("r1", None, GPU, rack="1")],
+        "# label such nodes: kubectl label node NAME rack=VALUE",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "terms", "nodes", "instead"), FORBIDDEN.values(), ids=FORBIDDEN.keys()
+)
+def test_nodes_are_not_to_be_labelled_which_the_pods_could_not_go_to_any_more(
+    key: str, terms: list[list[Json]], nodes: list[Node], instead: str
+) -> None:
+    advised = judged(spread(topologyKey=key), **required(*terms))
+
+    (violation,) = check_rule("TSC103", advised, audit(nodes))
+
+    assert violation.instead == instead
 
 
 @pytest.mark.parametrize("context", [admission(THREE), audit(THREE)])

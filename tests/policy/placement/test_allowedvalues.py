@@ -10,6 +10,7 @@ from webhook.policy.placement.allowedvalues import (
     admits_no_node,
     allowed_values,
     count_allowed_values,
+    forbids_label,
 )
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import Demands, find_mismatch
@@ -62,6 +63,26 @@ def test_values_that_a_pod_allows(demands: Demands, values: set[str] | None, non
     assert allowed_values(ZONE, demands) == values
     assert count_allowed_values(ZONE, demands) == (None if values is None else len(values))
     assert admits_no_node(demands) is none
+
+
+ABSENT = requirement(ZONE, "DoesNotExist")
+
+
+@pytest.mark.parametrize(
+    ("demands", "forbids"),
+    [
+        (Demands(), False),
+        (Demands(IN_A), False),
+        (Demands(terms=(term(NOT_A),)), False),
+        (Demands(terms=(term(requirement("arch", "DoesNotExist")),)), False),
+        (Demands(terms=(term(ABSENT),)), True),
+        (Demands(terms=(term(ARM), term(ABSENT, ARM))), True),
+        (Demands(IN_A, (term(ARM), term(ABSENT))), False),  # the nodeSelector requires the label
+    ],
+    ids=str,
+)
+def test_requirements_that_a_label_is_absent(demands: Demands, forbids: bool) -> None:
+    assert forbids_label(ZONE, demands) is forbids
 
 
 KEYS = st.sampled_from([ZONE, "arch"])

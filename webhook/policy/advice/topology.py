@@ -27,6 +27,7 @@ from webhook.policy.advice.nearestkey import (
 from webhook.policy.advice.repeats import describe_repeated
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint
+from webhook.policy.placement.allowedvalues import forbids_label
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -42,11 +43,13 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
         if not key or carriers >= nodes or (carriers and subject.is_bound):
             continue
         if carriers:
-            problem, instead = _describe_partial_key(constraint, carriers, nodes)
+            effect = _EFFECTS.get(constraint.when_unsatisfiable, "get none, or come last")
+            problem = f"is on {carriers} of {nodes} nodes: the others {effect}"
+            instead = _suggest_labels("the other nodes", key, subject)
         elif context.facts.nodes_with(key):
             where = "not on the one node" if nodes == 1 else f"on none of the {nodes} nodes"
             problem = f"is {where} that its pods can go to"
-            instead = _suggest_labels("such nodes", key)
+            instead = _suggest_labels("such nodes", key, subject)
         else:
             problem, instead, written = _describe_missing_key(i, corrected, context)
             corrected = _write_key(i, written, corrected) if written else corrected
@@ -55,20 +58,20 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
         )
 
 
-def _describe_partial_key(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
-    effect = _EFFECTS.get(constraint.when_unsatisfiable, "get none, or come last")
-    problem = f"is on {carriers} of {nodes} nodes: the others {effect}"
-    return problem, _suggest_labels("the other nodes", constraint.topology_key)
-
-
 _EFFECTS: Mapping[str, str] = MappingProxyType(
     {DO_NOT_SCHEDULE: "get none", SCHEDULE_ANYWAY: "come last"}
 )
 """Action of a constraint -> its effect on nodes without the key; either, if it is misspelled."""
 
 
-def _suggest_labels(which: str, key: str) -> str:
-    return f"# label {which}: kubectl label node NAME {clip(key, KEY_CHARACTERS)}=VALUE"
+def _suggest_labels(which: str, key: str, subject: Subject) -> str:
+    named = clip(key, KEY_CHARACTERS)
+    if forbids_label(key, subject.demands):  # with the label, the pods could not go there
+        return (
+            f"# spread over another label, or let node affinity allow nodes with {named}, which it "
+            "requires to be absent"
+        )
+    return f"# label {which}: kubectl label node NAME {named}=VALUE"
 
 
 class _MissingKey(NamedTuple):
@@ -98,14 +101,8 @@ def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) 
         return _describe_meant_key(meant, constraint, subject, context)
     well_known = nearest_key(key, WELL_KNOWN)
     if well_known not in ("", key):  # the nodes lack it too
-        done = describe_repeated(well_known, action, subject)
-        written = f"# {done or 'write ' + member('topologyKey', well_known)}"
-        labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
-        return _MissingKey(
-            f"is on no node, and neither is {well_known}",
-            f"{written}, and {labels}",
-            "" if done else well_known,
-        )
+        problem = f"is on no node, and neither is {well_known}"
+        return _suggest_both("the nodes", problem, well_known, action, subject)
     if siblings := list_siblings(key, facts.label_keys()):
         instead = f"# write another label of that prefix: {join_names(siblings)}"
         return _MissingKey("is on no node", instead)
@@ -114,7 +111,7 @@ def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) 
     problem = "is on no node, and is like none of their labels"
     if has_zones:
         return _MissingKey(problem, member("topologyKey", ZONE), ZONE)
-    return _MissingKey(problem, _suggest_labels("the nodes", key))
+    return _MissingKey(problem, _suggest_labels("the nodes", key, subject))
 
 
 def _describe_meant_key(
@@ -124,11 +121,24 @@ def _describe_meant_key(
     in_audit = context.cluster is not None
     if in_audit and not _count_carriers(meant, subject, context)[0]:
         problem = f"is on no node; {meant} is, but on none that its pods can go to"
-        return _MissingKey(problem, _suggest_labels("such nodes", constraint.topology_key))
+        action = constraint.when_unsatisfiable
+        return _suggest_both("such nodes", problem, meant, action, subject)
     repeated = describe_repeated(meant, constraint.when_unsatisfiable, subject)
     if repeated:
         return _MissingKey(f"is on no node; {meant} is", f"# {repeated}")
     return _MissingKey(f"is on no node; {meant} is", member("topologyKey", meant), meant)
+
+
+def _suggest_both(
+    which: str, problem: str, meant: str, action: str, subject: Subject
+) -> _MissingKey:
+    """Suggest to write the key that is meant, and to label nodes with it."""
+    done, labels = describe_repeated(meant, action, subject), _suggest_labels(which, meant, subject)
+    if forbids_label(meant, subject.demands):
+        return _MissingKey(problem, labels)
+    written = f"# {done or 'write ' + member('topologyKey', meant)}"
+    label = labels.removeprefix("# ")
+    return _MissingKey(problem, f"{written}, and {label}", "" if done else meant)
 
 
 def _count_carriers(key: str, subject: Subject, context: AdviceContext) -> tuple[int, int]:

@@ -1,8 +1,9 @@
 """
 The values of a node label that a pod requires, whatever nodes there are.
 
-Entry points: ``allowed_values``, and ``admits_no_node`` for requirements that no node can satisfy.
-Fields of nodes, and the operators Gt and Lt, are not looked at.
+Entry points: ``allowed_values``, ``forbids_label`` for requirements that a node lacks the label,
+and ``admits_no_node`` for requirements that no node can satisfy. Fields of nodes, and the operators
+Gt and Lt, are not looked at.
 
 Source: component-helpers scheduling/corev1/nodeaffinity ``RequiredNodeAffinity.Match``.
 """
@@ -34,6 +35,15 @@ def count_allowed_values(key: str, demands: Demands) -> int | None:
     """Count the values that ``allowed_values`` collects; None for any."""
     allowed = allowed_values(key, demands)
     return None if allowed is None else len(allowed)
+
+
+def forbids_label(key: str, demands: Demands) -> bool:
+    """Whether required node affinity admits, by one of its terms, only nodes without a label."""
+    return any(
+        one.key == key and one.operator == DOES_NOT_EXIST
+        for term in _list_possible(demands)
+        for one in term.match_expressions or ()
+    )
 
 
 def admits_no_node(demands: Demands) -> bool:
