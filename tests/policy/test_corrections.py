@@ -24,8 +24,8 @@ def keyed(*keys: str, **selector: Any) -> dict[str, object]:
     return spread(matchLabelKeys=list(keys), labelSelector=selector)
 
 
-def expression(*values: str, key: str = HASH) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
+def expression(*values: str, key: str = HASH, operator: str = "In") -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
 
 
 MERGED = (
@@ -100,6 +100,24 @@ CORRECTIONS: dict[str, tuple[GroupKind, dict[str, object], Gates, list[str]]] = 
         spread(matchLabelKeys=[HASH], labelSelector=None),
         NEWEST,
         [CATALOGUE["TSC008"].fix],
+    ),
+    "an operator in other letters": (
+        POD,
+        spread(labelSelector={"matchExpressions": [expression("web", operator="in")]}),
+        NEWEST,
+        ["write In, NotIn, Exists or DoesNotExist"],
+    ),
+    "values with Exists": (
+        POD,
+        spread(labelSelector={"matchExpressions": [expression("web", operator="Exists")]}),
+        NEWEST,
+        ["write values with In and NotIn, and none with Exists and DoesNotExist"],
+    ),
+    "a key of a selector that is none": (
+        POD,
+        spread(labelSelector={"matchExpressions": [expression("web", key="-x")]}),
+        NEWEST,
+        [CATALOGUE["TSC009"].fix],
     ),
     "another rule": (POD, spread(maxSkew=0), NEWEST, [CATALOGUE["TSC001"].fix]),
 }  # fmt: skip

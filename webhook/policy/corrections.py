@@ -18,7 +18,7 @@ from webhook.policy.model import (
     PodTemplate,
 )
 from webhook.policy.paths import constraints_field, parse_path
-from webhook.policy.selectors import IN, selected_keys
+from webhook.policy.selectors import IN, OPERATORS, selected_keys
 
 
 def suggest_correction(violation: ApiViolation, template: PodTemplate | None, at: str) -> str:
@@ -37,6 +37,10 @@ def suggest_correction(violation: ApiViolation, template: PodTemplate | None, at
                 is_pod = at == constraints_field(())
                 merged = template.labels.get(key) if template and is_pod else None
                 return _correct_key(written[entry], key, f"matchLabelKeys[{index}]", merged)
+        case (*_, "matchExpressions", int(), "operator"):
+            return f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}"
+        case (*_, "matchExpressions", int(), "values"):
+            return "write values with In and NotIn, and none with Exists and DoesNotExist"
         case _:
             pass
     return CATALOGUE[violation.rule].fix
