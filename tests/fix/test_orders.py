@@ -48,6 +48,7 @@ RACKS = [node("b0", "b", rack="1"), node("b1", "b", rack="2"), node("c0", "c", r
 CORDONED = node("c1", "zone-c", UNSCHEDULABLE)
 CONTROL_PLANE = [node(f"cp-{zone}", f"zone-{zone}", GPU) for zone in "abc"]
 WRONG = "{matchLabels: {app: wbe}}"
+ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 OF_API = "{matchLabels: {app: api}}"
 API = "\n---\n" + deployment("", labels="{app: api}").replace("name: web", "name: api", 1)
 
@@ -174,6 +175,19 @@ def test_a_typing_error_that_the_api_refuses_is_corrected_though_a_replica_stays
 
     assert outcome.texts["web.yaml"] == web(right)
     assert outcome.left == ()
+
+
+def test_misspelled_keys_are_corrected_though_a_node_lacks_the_right_one() -> None:
+    nodes = [*of("a1", "b1", rack="1"), *of("c1")]
+    text = web(*(entry(topologyKey="racks", whenUnsatisfiable=action) for action in ACTIONS))
+
+    outcome = fix(text, nodes, "TSC103")
+
+    assert outcome.texts["web.yaml"] == text.replace("racks", "rack")
+    assert [one.problem for one in outcome.left] == [
+        'topologyKey "rack" is on 2 of 3 nodes: the others get none',
+        'topologyKey "rack" is on 2 of 3 nodes: the others come last',
+    ]
 
 
 def test_closed_domains_may_begin_to_count_if_they_are_fixed_as_well() -> None:

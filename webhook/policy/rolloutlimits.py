@@ -42,10 +42,12 @@ class RolloutLimits(msgspec.Struct, frozen=True):
     Attributes:
         surge: Rounded up.
         unavailable: Rounded down.
+        doubles: Whether all new pods start before an old one is deleted.
     """
 
     surge: IntOrPercent = "25%"
     unavailable: IntOrPercent = "25%"
+    doubles: bool = False
 
     @property
     def adds_pods(self) -> bool:
@@ -65,6 +67,9 @@ class RolloutLimits(msgspec.Struct, frozen=True):
 
 
 DEFAULT_LIMITS = RolloutLimits()  # Source: pkg/apis/apps/v1/defaults.go
+
+DOUBLING = RolloutLimits("100%", 0, doubles=True)
+"""Those of blue-green deployments."""
 
 
 def read_limits(rolling: Any, default: RolloutLimits = DEFAULT_LIMITS) -> RolloutLimits:

@@ -13,12 +13,13 @@ from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, JOB, STATEFUL_SET
 from webhook.policy.model import ObjectMeta, OwnerReference
-from webhook.policy.rolloutlimits import RolloutLimits
+from webhook.policy.rolloutlimits import DOUBLING, RolloutLimits
 
 OWNER = OwnerReference("example.io/v1", "Fleet", "web", controller=True)
 HASHED = spread(matchLabelKeys=["pod-template-hash"])
 INDEXED = spread(matchLabelKeys=["batch.kubernetes.io/job-completion-index"])
 SCALED = replace(deployed(spread()), scaling=ReplicaRange(2, 9, "ScaledObject/web"))
+DOUBLED = replace(deployed(spread()), limits=DOUBLING)
 ROLLOUT = "and the additional pods of a rollout"
 
 
@@ -53,6 +54,14 @@ WAITING: dict[str, tuple[Subject, int, str]] = {
     ),
     "as many places as an autoscaler's most replicas, and some may be missing": (SCALED, 9, ""),
     "as many places, and unknown limits": (replace(deployed(spread()), limits=None), 6, ROLLOUT),
+    "as many places, and all new pods start beside the old ones": (DOUBLED, 6, ROLLOUT),
+    "places for some new pods beside the old ones": (
+        DOUBLED, 11, "and additional pods of a rollout"
+    ),
+    "places for all new pods beside the old ones": (DOUBLED, 12, ""),
+    "as many places for each revision, and all new pods start beside the old ones": (
+        replace(deployed(HASHED), limits=DOUBLING), 6, ""
+    ),
     "fewer places than the most replicas of an autoscaler": (SCALED, 8, "the others"),
     "pods that count only themselves": (
         subject(workload(INDEXED, kind=JOB, parallelism=6, completionMode="Indexed")), 1, ""

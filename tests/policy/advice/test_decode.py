@@ -22,7 +22,7 @@ from webhook.policy.kinds import (
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.podlabels import COMPLETION_INDEX
-from webhook.policy.rolloutlimits import RolloutLimits
+from webhook.policy.rolloutlimits import DOUBLING, RolloutLimits
 
 JOB = GroupKind("batch", "Job")
 
@@ -272,13 +272,20 @@ LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
         workload(kind=ROLLOUT, strategy={"canary": {"maxSurge": 3}}), RolloutLimits(3, "25%")
     ),
     "a traffic router": (
-        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}}}), None
+        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}}}), DOUBLING
     ),
+    "a traffic router, and fewer stable pods with each step": (
+        workload(
+            kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}, "dynamicStableScale": True}}
+        ),
+        None,
+    ),
+    "a Rollout without a strategy": (workload(kind=ROLLOUT, strategy={}), None),
     "no traffic router": (
         workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": None}}),
         RolloutLimits("25%", "25%"),
     ),
-    "blue and green": (workload(kind=ROLLOUT, strategy={"blueGreen": {}}), None),
+    "blue and green": (workload(kind=ROLLOUT, strategy={"blueGreen": {}}), DOUBLING),
     "a DaemonSet": (workload(kind=DAEMON_SET), RolloutLimits(0, 1)),
     "a DaemonSet with a surge": (
         workload(kind=DAEMON_SET, updateStrategy={"rollingUpdate": {"maxSurge": 1}}),

@@ -33,6 +33,7 @@ from webhook.policy.model import HOSTNAME, Node
 HOST = spread(topologyKey=HOSTNAME)
 HASH = "pod-template-hash"
 APART = {"matchLabelKeys": [HASH]}
+ARGO_APART = "matchLabelKeys: [rollouts-pod-template-hash]"
 UNEVEN = zones("a1", "a2", "a3", "b1")
 LIST = "spec.template.spec.topologySpreadConstraints"
 
@@ -104,8 +105,14 @@ STOPPING: dict[str, tuple[Subject, list[Node], str]] = {
         ),
         UNEVEN, "",
     ),
-    "blue and green": (argo(blueGreen={}), UNEVEN, ""),
-    "a traffic router": (argo(canary={"trafficRouting": {}}), UNEVEN, ""),
+    "blue and green": (argo(blueGreen={}), UNEVEN, ARGO_APART),
+    "a traffic router": (argo(canary={"trafficRouting": {}}), UNEVEN, ARGO_APART),
+    "a traffic router, and fewer stable pods with each step": (
+        argo(canary={"trafficRouting": {}, "dynamicStableScale": True}), UNEVEN, ""
+    ),
+    "blue and green, each new pod beside an old one": (
+        argo(blueGreen={}), zones("a1", "a2", "b1", "b2", "c1", "c2"), ""
+    ),
     "no nodes": (web(), [], ""),
 }  # fmt: skip
 
@@ -128,6 +135,16 @@ def test_the_constraint_on_nodes_is_named_with_the_number_of_pods() -> None:
     assert violation.brief == "no rollout can finish: no place for 4 pods, old and new together"
 
 
+def test_all_pods_of_blue_and_green_are_counted() -> None:
+    (violation,) = check_rule("TSC119", argo(blueGreen={}), audit(UNEVEN))
+
+    assert violation.problem.startswith(
+        "no rollout can finish: all 3 new pods start beside the old ones, and there is no way to "
+        "place 6 pods so that "
+    )
+    assert violation.brief == "no rollout can finish: no place for 6 pods, old and new together"
+
+
 def test_an_admission_does_not_know_the_zones() -> None:
     assert check_rule("TSC119", web(), admission(UNEVEN)) == []
 
@@ -142,6 +159,8 @@ def test_without_the_gate_a_missing_replica_is_the_remedy() -> None:
     (violation,) = check_rule("TSC119", web(), audit(UNEVEN, config=config))
 
     assert violation.instead == "# let one pod be missing during a rollout: maxUnavailable: 1"
+    (violation,) = check_rule("TSC119", argo(blueGreen={}), audit(UNEVEN, config=config))
+    assert violation.instead == "# write a maxSkew that leaves room for the pods of both revisions"
 
 
 # nodes of the pods that run, and whether the rollout cannot finish

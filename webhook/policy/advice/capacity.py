@@ -30,10 +30,23 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
         return "any more"
     if replicas > places:
         return "the others"
-    is_full = replicas == places and counts_revisions_together(constraint, subject)
-    if is_full and subject.surges and not may_lack_pods(subject):
-        return "and the additional pods of a rollout"
-    return ""
+    if (count_in_rollout(constraint, subject) or 0) <= places:
+        return ""
+    return f"and {'the ' if replicas == places else ''}additional pods of a rollout"
+
+
+def count_in_rollout(constraint: Constraint, subject: Subject) -> int | None:
+    """
+    Count the pods that a constraint counts together at least in a rollout; None if unknown.
+
+    These are the replicas, and the new pods beside them without which no old one is deleted.
+    """
+    replicas = 1 if is_single_pod(subject) else count_together(constraint, subject)
+    if not replicas or not subject.surges or may_lack_pods(subject):
+        return replicas
+    if not counts_revisions_together(constraint, subject):
+        return replicas
+    return 2 * replicas if subject.limits and subject.limits.doubles else replicas + 1
 
 
 def is_single_pod(subject: Subject) -> bool:

@@ -36,7 +36,7 @@ from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.places import wrap_bare_list
 from webhook.policy.podlabels import COMPLETION_INDEX
-from webhook.policy.rolloutlimits import RolloutLimits, read_limits
+from webhook.policy.rolloutlimits import DOUBLING, RolloutLimits, read_limits
 
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"  # takes precedence
 
@@ -99,25 +99,42 @@ def find_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None
     """
     Find the limits of a rolling update.
 
-    A canary with traffic routing has pods beside all of the stable ones, whatever its maxSurge.
-
     Returns:
         None for another strategy, and for a kind without these limits.
 
     Source: kubernetes pkg/apis/apps/v1/defaults.go ``SetDefaults_DaemonSet``,
-    ``SetDefaults_StatefulSet``; argo-rollouts
-    utils/defaults ``GetMaxSurgeOrDefault``, utils/replicaset
-    ``CalculateReplicaCountsForTrafficRoutedCanary``.
+    ``SetDefaults_StatefulSet``.
     """
     strategy = holder.strategy
     if kind == DEPLOYMENT and find_value(strategy, ("type",)) in (None, "RollingUpdate"):
         return read_limits(find_value(strategy, ("rollingUpdate",)))
-    if kind == ROLLOUT and is_object(canary := find_value(strategy, ("canary",))):
-        return None if find_value(canary, ("trafficRouting",)) is not None else read_limits(canary)
+    if kind == ROLLOUT:
+        return _find_limits_of_rollout(strategy)
     rolling = find_value(holder.update_strategy, ("rollingUpdate",))
     if kind in ONE_AT_A_TIME and find_value(holder.update_strategy, ("type",)) != "OnDelete":
         return read_limits(rolling, RolloutLimits(0, 1))
     return None
+
+
+def _find_limits_of_rollout(strategy: Any) -> RolloutLimits | None:
+    """
+    Find the limits of an Argo Rollout.
+
+    A canary with traffic routing has pods beside all of the stable ones, whatever its maxSurge. At
+    its last step these are all new pods, unless the stable ones get fewer with every step.
+
+    Source: argo-rollouts utils/defaults ``GetMaxSurgeOrDefault``, rollout/bluegreen.go
+    ``reconcileBlueGreenReplicaSets``, utils/replicaset
+    ``CalculateReplicaCountsForTrafficRoutedCanary``.
+    """
+    if is_object(find_value(strategy, ("blueGreen",))):
+        return DOUBLING
+    canary = find_value(strategy, ("canary",))
+    if not is_object(canary):
+        return None
+    if find_value(canary, ("trafficRouting",)) is None:
+        return read_limits(canary)
+    return None if find_value(canary, ("dynamicStableScale",)) is True else DOUBLING
 
 
 ONE_AT_A_TIME = (DAEMON_SET, STATEFUL_SET)

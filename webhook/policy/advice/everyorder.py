@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.capacity import is_single_pod, name_waiting
+from webhook.policy.advice.capacity import count_in_rollout, is_single_pod, name_waiting
 from webhook.policy.advice.context import (
     AdviceContext,
     ClusterState,
     CountedKey,
     NestedDomains,
 )
-from webhook.policy.advice.countedgroups import count_together, counts_apart, counts_only_itself
+from webhook.policy.advice.countedgroups import counts_apart, counts_only_itself
 from webhook.policy.advice.counting import (
     counts_itself,
     counts_own_revision,
@@ -109,7 +109,7 @@ class ReplicaOrders:
         """Whether all replicas have a place in every order; None if it is not known."""
         replicas = 1 if is_single_pod(self.subject) else self.subject.most_replicas
         is_known = replicas is not None and not self.counts_others
-        # With a maxSkew of all replicas, a constraint keeps none of them from any domain.
+        # With a maxSkew of all pods, a constraint keeps none of them from any domain.
         binding = [spread for spread in self.spreads if not is_known or self._binds(spread)]
         if len(binding) <= 1:
             return all(map(self._fit_alone, binding))
@@ -137,7 +137,7 @@ class ReplicaOrders:
         return bisect_left(numbers, 1, key=leave_pending)
 
     def _binds(self, spread: SpreadConstraint) -> bool:
-        return spread.max_skew < (count_together(spread.constraint, self.subject) or 0)
+        return spread.max_skew < (count_in_rollout(spread.constraint, self.subject) or 0)
 
     def _count_key(self, spread: SpreadConstraint) -> CountedKey:
         if self.leaves_out_closed:

@@ -41,7 +41,7 @@ def _judge_replicas(
     subject: Subject, context: AdviceContext, replicas: int
 ) -> Iterator[RuleViolation]:
     """
-    Judge a rollout that places one pod more before it deletes any.
+    Judge a rollout that places one pod more, or all new ones, before it deletes any.
 
     TSC104, TSC105 and TSC116 report a single constraint that leaves it no place.
     """
@@ -49,7 +49,14 @@ def _judge_replicas(
         return
     if any(find_conflicts(subject, context, replicas)):
         return  # TSC109 reports them
-    for conflict in find_conflicts(subject, context, replicas + 1):
+    pods = 2 * replicas if _doubles(subject) else replicas + 1
+    needed = (
+        f"all {replicas} new pods start beside the old ones"
+        if _doubles(subject)
+        else f"maxUnavailable is 0 of {replicas} replicas, so the first new pod needs a place "
+        "beside all old ones"
+    )
+    for conflict in find_conflicts(subject, context, pods):
         pair = conflict.outer.index, conflict.inner.index
         together = [
             counts_revisions_together(subject.constraints[index], subject) for index in pair
@@ -58,11 +65,10 @@ def _judge_replicas(
             continue
         yield RuleViolation(
             subject.field(conflict.inner.index, "matchLabelKeys"),
-            f"no rollout can finish: maxUnavailable is 0 of {replicas} replicas, so the first new "
-            f"pod needs a place beside all old ones, and there is no way to place {replicas + 1} "
-            f"pods so that {conflict.describe()}",
+            f"no rollout can finish: {needed}, and there is no way to place {pods} pods so that "
+            f"{conflict.describe()}",
             _suggest(subject, conflict.inner.index, context),
-            f"no rollout can finish: no place for {replicas + 1} pods, old and new together",
+            f"no rollout can finish: no place for {pods} pods, old and new together",
         )
 
 
@@ -79,8 +85,15 @@ def _has_place_now(subject: Subject, context: AdviceContext) -> bool:
 def _suggest(subject: Subject, index: int, context: AdviceContext) -> str:
     """Suggest to count each revision apart."""
     if Gate.MATCH_LABEL_KEYS not in context.gates:
+        if _doubles(subject):
+            return "# write a maxSkew that leaves room for the pods of both revisions"
         return "# let one pod be missing during a rollout: maxUnavailable: 1"
     return suggest_revision(subject.constraints[index], subject)
+
+
+def _doubles(subject: Subject) -> bool:
+    """Whether a rollout starts all new pods before it deletes an old one."""
+    return subject.limits is not None and subject.limits.doubles
 
 
 def list_apart(subject: Subject, context: AdviceContext) -> dict[int, str]:
