@@ -125,11 +125,21 @@ def test_another_choice_is_noted_if_it_matters_or_takes_too_long() -> None:
 
 RACKS = [node("a1", "a", rack="r"), node("a2", "a", rack="s"), node("b1", "b", rack="s")]
 
+CLOSED_RACK = [
+    node("n0", "a", rack="r2"), node("n2", "a", rack="r3"), node("n3", "b", rack="r3"),
+    replace(node("n4", "a", rack="r1"), unschedulable=True),
+]  # fmt: skip
+
 # nodes, replicas, the end of the note; the constraints are on zones and on racks
 CHOICES: dict[str, tuple[Sequence[Node], int, str]] = {
     "every order places all": (RACKS, 1, "on other nodes"),
     "an order leaves one": (RACKS, 2, "and then perhaps leave some Pending"),
     "more are Pending": (RACKS, 9, "and then perhaps leave more of them Pending"),
+    "an order leaves more, though both choices place as many": (
+        CLOSED_RACK,
+        3,
+        "and then perhaps leave more of them Pending",
+    ),
 }
 
 

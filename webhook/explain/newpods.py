@@ -149,10 +149,10 @@ def describe_choice(
 ) -> Iterator[str]:
     """Yield a note if another choice among equally good nodes has another result than this."""
     many, are_placed = placed.total() > TRIED_TWICE, placed.total() == number
-    fit = _fit_in_every_order(scenario, number, succession)
+    fit = _fit_in_every_order(scenario, placed.total(), succession)  # as many, if not all of them
     if (
         many
-        or (are_placed and fit is False)
+        or fit is False
         or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed
     ):
         pending = f", and then perhaps leave {'some' if are_placed else 'more of them'} Pending"

@@ -176,6 +176,39 @@ def test_nodes_that_return_are_no_cause_beside_enough_domains() -> None:
     assert check_rule("TSC116", judged, audit(nodes))
 
 
+def test_nodes_that_return_are_a_cause_beside_a_domain_that_stays_closed() -> None:
+    nodes = [*zones("a1", "b1"), *map(cordon, zones("b2"))]
+    honoring = spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor", nodeAffinityPolicy="Ignore")
+    judged = deployed(
+        honoring,
+        replicas=2,
+        strategy={"type": "Recreate"},
+        template_spec={"nodeSelector": {ZONE: "zone-b"}},
+    )
+
+    (violation,) = check_rule("TSC106", judged, audit(nodes))
+
+    assert violation.problem == (
+        "1 of 2 pods that wait have a place: all nodes of b2 that they can go to are cordoned, not "
+        f'ready or tainted for now, and each other domain takes 1 pod at most, since "{HOSTNAME}" '
+        "counts a1, where they cannot go"
+    )
+    assert violation.instead == "nodeAffinityPolicy: Honor"
+    assert check_rule("TSC116", judged, audit(nodes)) == []
+
+
+def test_nodes_without_the_key_of_another_constraint_open_no_domain() -> None:
+    nodes = [node("b1", "b"), cordon(node("b2", "b", rack="r2")), node("a1", "a", rack="r1")]
+    rack = spread(topologyKey="rack")
+
+    found = check_rule("TSC106", deployed(rack, spread(), replicas=2), audit(nodes))
+
+    assert [(one.field.partition("[")[2], one.instead) for one in found] == [
+        ("0].nodeTaintsPolicy", HONOR),
+        ("1].nodeTaintsPolicy", HONOR),
+    ]
+
+
 INDEX = "jobset.sigs.k8s.io/job-index"
 BY_JOB = spread(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway", matchLabelKeys=[INDEX])
 

@@ -263,9 +263,30 @@ def test_affinity_and_tolerations_are_named_if_they_exclude_domains() -> None:
         for violation in check_rule("TSC104", deployed(least(4)), context)
     ] == [
         *[f'minDomains is 4, but "{ZONE}" has 3 domains only'] * 2,
-        *[f'minDomains is 4, but affinity and tolerations leave its pods 2 domains of "{ZONE}"']
-        * 2,
+        *[f'minDomains is 4, but by tolerations its pods can go to 2 domains of "{ZONE}"'] * 2,
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "causes"),
+    [
+        ({"nodeSelector": {"pool": "web"}}, "nodeSelector"),
+        (required([among("web", key="pool")]), "node affinity"),
+        (
+            {"nodeSelector": {"pool": "web"}, "tolerations": [{"operator": "Exists"}]},
+            "nodeSelector",
+        ),
+    ],
+    ids=str,
+)
+def test_only_what_excludes_domains_is_named(spec: Json, causes: str) -> None:
+    nodes = [*(node(f"{zone}1", f"zone-{zone}", pool="web") for zone in "ab"), node("c1", "zone-c")]
+
+    (violation,) = check_rule("TSC104", deployed(least(4), template_spec=spec), audit(nodes))
+
+    assert violation.problem.startswith(
+        f'minDomains is 4, but by {causes} its pods can go to 2 domains of "{ZONE}": '
+    )
 
 
 def test_no_node_helps_if_the_requirements_allow_too_few_values() -> None:

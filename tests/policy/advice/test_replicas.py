@@ -11,6 +11,7 @@ from tests.policy.advice.subjects import (
     deployed,
     job_set,
     node,
+    running,
     subject,
     workload,
     zones,
@@ -318,6 +319,38 @@ def test_a_conflict_that_passes_is_no_reason_to_relax() -> None:
     )
     assert violation.instead == WAIT_FOR_NODES
     assert check_rule("TSC109", judged, audit(nodes)) == []
+
+
+# constraints, replicas, nodes that are open, the most replicas; other nodes are cordoned
+COUNTED: dict[str, tuple[list[Json], int, list[Node], int]] = {
+    "nested domains": ([spread(maxSkew=2), HOST], 4, zones("b1", "c1", "c2", "c3"), 3),
+    "crossing domains": (
+        [spread(maxSkew=2), spread(topologyKey="rack", maxSkew=3)], 6,
+        [
+            node("n0", "c", rack="s"), node("n1", "b", rack="t"), node("n2", "c", rack="r"),
+            node("n3", "a", rack="t"),
+        ],
+        5,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "replicas", "nodes", "most"), COUNTED.values(), ids=COUNTED)
+def test_cordoned_nodes_count_while_no_pod_runs(
+    written: list[Json], replicas: int, nodes: list[Node], most: int
+) -> None:
+    context = audit([*nodes, cordon(node("x1", "x", rack="x"))])
+    judged = deployed(*written, replicas=replicas)
+    started = replace(judged, running=(running(nodes[0].name),))
+
+    (violation,) = check_rule("TSC109", judged, context)
+
+    assert violation.problem.startswith(
+        "while nodes are cordoned, not ready or tainted, there is no way to place more than "
+        f"{most} of {replicas} "
+    )
+    assert violation.instead == WAIT_FOR_NODES
+    assert check_rule("TSC109", started, context) == []
 
 
 def test_a_conflict_that_one_constraint_hides_for_now_is_found() -> None:

@@ -15,12 +15,13 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import ADD_LABELS
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Mode, Policy
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, GroupKind, Node
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 
 NONE = policy(scheduler_defaults={DEFAULT_SCHEDULER: ()})
 GIVING = policy(profile(constraints=(default(),)), scheduler_defaults={DEFAULT_SCHEDULER: ()})
@@ -225,6 +226,26 @@ def test_no_zones_are_suggested_if_a_node_has_none(nodes: tuple[Node, ...], zone
 
     assert violation.instead.count("topology.kubernetes.io/zone") == zones
     assert violation.instead.count("kubernetes.io/hostname") == 1
+
+
+@pytest.mark.parametrize(
+    ("context", "zones"),
+    [
+        (audit(THREE, config=NONE), 0),
+        (audit(THREE[:1], config=NONE), 1),
+        (admission(THREE, config=NONE), 0),
+    ],
+    ids=["one of three", "the only one", "at admission"],
+)
+def test_no_zones_are_suggested_if_the_pods_can_go_to_one_only(
+    context: AdviceContext, zones: int
+) -> None:
+    in_a = deployed(template_spec={"nodeSelector": {ZONE: "zone-a"}})
+
+    (violation,) = check_rule("TSC110", in_a, context)
+
+    assert violation.instead.count("topologyKey: topology.kubernetes.io/zone") == zones
+    assert violation.instead.count("topologyKey: kubernetes.io/hostname") == 1
 
 
 def test_no_constraints_are_suggested_for_pods_without_labels() -> None:

@@ -35,7 +35,7 @@ from webhook.policy.placement.topology import Domains
 
 _MIN_DOMAINS = "minDomains"
 
-_POLICY_CHOICES = ((TAINTS_POLICY,), (AFFINITY_POLICY,), (AFFINITY_POLICY, TAINTS_POLICY))
+POLICY_CHOICES = ((TAINTS_POLICY,), (AFFINITY_POLICY,), (AFFINITY_POLICY, TAINTS_POLICY))
 """Policies to set to Honor, the fewest first; that of taints first, since its default is Ignore."""
 
 
@@ -165,7 +165,7 @@ def _find_in_cluster(
         return None
     policies = next(
         chosen
-        for chosen in _POLICY_CHOICES
+        for chosen in POLICY_CHOICES
         if domains(
             affinity=spread.honors_affinity or AFFINITY_POLICY in chosen,
             taints=spread.honors_taints or TAINTS_POLICY in chosen,

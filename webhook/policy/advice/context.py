@@ -246,7 +246,13 @@ class ClusterState:
         return NestedDomains(len(outers.sizes), len(inners.sizes), len(reached.sizes), shapes)
 
     def _cross_domains(
-        self, first: CountedKey, second: CountedKey, keys: tuple[str, ...], demands: Demands
+        self,
+        first: CountedKey,
+        second: CountedKey,
+        keys: tuple[str, ...],
+        demands: Demands,
+        *,
+        counts_cordoned: bool = False,
     ) -> CrossingDomains | None:
         """
         Find how domains of two topology keys share the nodes that a pod can go to.
@@ -258,9 +264,9 @@ class ClusterState:
             None if the pod cannot go to any node, or if there are too many domains.
         """
         opened = self.schedulable(demands)
-        both = (first, second)
+        topology, both = self.topology if counts_cordoned else opened, (first, second)
         ones, others = (opened.domains(key.name, keys, demands).values for key in both)
-        counted = (len(opened.domains(key.name, keys, key.counting).sizes) for key in both)
+        counted = (len(topology.domains(key.name, keys, key.counting).sizes) for key in both)
         return cross_domains(((ones[name], others[name]) for name in ones), *counted)
 
 

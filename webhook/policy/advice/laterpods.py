@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec.structs import replace
 
 from webhook.policy.advice.awaitedpods import count_awaited, count_places_of
-from webhook.policy.advice.closeddomains import honor_policies
+from webhook.policy.advice.closeddomains import POLICY_CHOICES, honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import count_together
 from webhook.policy.advice.counting import build_added_pod, hard_constraints
@@ -29,7 +29,7 @@ from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import HONOR, TAINTS_POLICY, Node
+from webhook.policy.model import HONOR, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
 from webhook.policy.placement.tallies import PodTally
 
@@ -53,7 +53,8 @@ def report_later(
     if subject.companions:
         return  # their places depend on where the pods are that they have to be near
     demands = subject.demands
-    now, later = (_list_open(cluster, one) for one in (demands, demands.lasting))
+    keys = [tally.spread.topology_key for tally in tallies]  # nodes without one do not count
+    now, later = (_list_open(cluster, one, keys) for one in (demands, demands.lasting))
     if len(now) == len(later):
         return
     places = {tally.spread.index: _count_places(tally, now, subject) for tally in tallies}
@@ -61,20 +62,21 @@ def report_later(
         return
     returned = {tally.spread.index: tally for tally in tally_returned(subject, context)}
     short = [index for index, number in places.items() if number < awaited]
-    is_enough = _is_honoring_enough(subject, short, now, context)
+    policies = _find_policies(subject, short, now, context)
     lacking = _name_lacking(subject, cluster)
     for tally in tallies:
         index = tally.spread.index
-        unready = _describe_unready(tally, now, later)
-        if not unready or _count_places(returned[index], later, subject) <= places[index]:
+        soon = _count_places(returned[index], later, subject)
+        unready = _describe_unready(tally, now, later, all_return=soon == awaited)
+        if not unready or soon <= places[index]:
             continue
         # Several constraints together may allow fewer; TSC109 may name that number.
         is_upper_bound = len(hard_constraints(subject, context)) > 1
         number = f"{'at most ' if is_upper_bound else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
-            subject.field(index, TAINTS_POLICY if is_enough else ""),
+            subject.field(index, policies[0] if policies else ""),
             f"{number} that wait have a place{lacking}: {unready}",
-            member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
+            "\n".join(member(policy, HONOR) for policy in policies) or WAIT_FOR_NODES,
             f"{number} have a place while nodes are {_CLOSED}",
         )
 
@@ -112,8 +114,10 @@ def tally_returned(subject: Subject, context: AdviceContext) -> tuple[PodTally, 
     return context.cluster.tally_known(returned, subject.constraints, context.gates).hard
 
 
-def _list_open(cluster: ClusterState, demands: Demands) -> list[Node]:
-    return [node for node in cluster.topology.nodes if find_rejection(node, demands) is None]
+def _list_open(cluster: ClusterState, demands: Demands, keys: Collection[str] = ()) -> list[Node]:
+    """List the nodes that pods can go to, of those that have some labels."""
+    nodes = (node for node in cluster.topology.nodes if all(key in node.labels for key in keys))
+    return [node for node in nodes if find_rejection(node, demands) is None]
 
 
 def _name_lacking(subject: Subject, cluster: ClusterState) -> str:
@@ -123,44 +127,76 @@ def _name_lacking(subject: Subject, cluster: ClusterState) -> str:
     return f", and none before nodes have {named}" if named else ""
 
 
-def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node]) -> str:
+def _describe_unready(
+    tally: PodTally, now: Sequence[Node], later: Sequence[Node], *, all_return: bool
+) -> str:
     """
     Name the domains that are closed for now, and why this matters to the others.
 
+    Args:
+        all_return: Whether all pods have a place once these domains are open.
+
     Returns:
-        Empty if they do not keep the global minimum at 0: another domain without pods does, which
-        stays closed, and which other rules report.
+        Empty if none is, or if a domain that stays closed keeps pods Pending even then: other rules
+        report it.
     """
-    key, required = tally.spread.topology_key, tally.spread.min_domains
-    opened = {node.labels.get(key) for node in now}
-    returning = {node.labels[key] for node in later if key in node.labels}
-    closed = sorted(returning - opened)
-    if len(tally.domains.sizes) < required:
-        number = count_of(len(tally.domains.sizes), "domain")
+    spread, sizes = tally.spread, tally.domains.sizes
+    key, required = spread.topology_key, spread.min_domains
+    opened = {node.labels[key] for node in now}
+    closed = sorted({node.labels[key] for node in later} - opened)
+    if len(sizes) < required:
+        number = count_of(len(sizes), "domain")
         effect = f", so that {quote_value(key)} has {number}, and minDomains is {required}"
-    else:
-        closed = [value for value in closed if value in tally.domains.sizes]
+    elif counted := [value for value in closed if value in sizes]:
+        closed = counted
         effect = f", but {quote_value(key)} counts them"
+    elif not all_return:
+        return ""
+    else:
+        barred = join_names(sorted(sizes.keys() - opened))
+        effect = (
+            f", and each other domain takes {count_of(spread.max_skew, 'pod')} at most, since "
+            f"{quote_value(key)} counts {barred}, where they cannot go"
+        )
     named = join_names(closed)
     return f"all nodes of {named} that they can go to are {_CLOSED}{effect}" if closed else ""
 
 
-def _is_honoring_enough(
+def _find_policies(
     subject: Subject, short: Collection[int], now: list[Node], context: AdviceContext
-) -> bool:
+) -> tuple[str, ...]:
     """
-    Whether all may have a place if some constraints do not count nodes with taints.
+    Find the fewest policies with which all may have a place, if some constraints honor them.
 
     Volumes that are created meanwhile would keep their pods out of the domains that return.
+
+    Returns:
+        Empty if there are none.
     """
-    if context.cluster is None or Gate.NODE_INCLUSION_POLICY not in context.gates:
-        return False
-    written = subject.constraints
-    if any(volumes_return(written[index], subject, context.cluster) for index in short):
-        return False
+    cluster = context.cluster
+    if cluster is None or Gate.NODE_INCLUSION_POLICY not in context.gates:
+        return ()
+    if any(volumes_return(subject.constraints[index], subject, cluster) for index in short):
+        return ()
+    enough = (
+        policies
+        for policies in POLICY_CHOICES
+        if _is_honoring_enough(policies, subject, short, now, context)
+    )
+    return next(enough, ())
+
+
+def _is_honoring_enough(
+    policies: tuple[str, ...],
+    subject: Subject,
+    short: Collection[int],
+    now: list[Node],
+    context: AdviceContext,
+) -> bool:
+    assert context.cluster is not None, "the rule runs in audits"
     constraints = tuple(
-        honor_policies(one, (TAINTS_POLICY,)) if index in short else one
-        for index, one in enumerate(written)
+        honor_policies(one, policies) if index in short else one
+        for index, one in enumerate(subject.constraints)
     )
     pod, awaited = build_added_pod(subject), count_awaited(subject)
     changed = context.cluster.tally_known(pod, constraints, context.gates).hard

@@ -162,7 +162,11 @@ def _describe_left(
             return f"only nodes that have {named}, too, count, in {domains} of {quote_value(key)}"
     if left == every:
         return f"{quote_value(key)} has {domains} only"
-    return f"affinity and tolerations leave its pods {domains} of {quote_value(key)}"
+    anywhere = subject.demands.honoring(affinity=True, taints=False)
+    by_taints = _count_reachable(spread, anywhere, subject, context) != left
+    causes = [name_requirements(subject), "tolerations" if by_taints else ""]
+    named = " and ".join(filter(None, causes))
+    return f"by {named} its pods can go to {domains} of {quote_value(key)}"
 
 
 def _count_reachable(

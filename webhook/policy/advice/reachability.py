@@ -139,8 +139,9 @@ def _name_absent(tally: PodTally | None, closed: ClosedDomains) -> str:
     absent = set(closed.values).difference(tally.domains.sizes if tally else closed.values)
     if not absent:
         return ""
+    verb = "does" if len(absent) == 1 else "do"
     return (
-        f"; for now {join_names(sorted(absent))} does not count, since all nodes there are "
+        f"; for now {join_names(sorted(absent))} {verb} not count, since all nodes there are "
         "cordoned, not ready or tainted"
     )
 

@@ -5,18 +5,22 @@ The arithmetic of TSC109 is in ``feasibility`` and ``crossing``. It reports what
 placement avoids, while both rules suggest only what holds in every order, by ``everyorder``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
 from itertools import combinations, permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.context import AdviceContext, CountedKey, NestedDomains
 from webhook.policy.advice.countedgroups import counts_apart
 from webhook.policy.advice.counting import (
     hard_constraints,
 )
-from webhook.policy.advice.crossing import first_unplaceable_across, limit_crossing
+from webhook.policy.advice.crossing import (
+    CrossingDomains,
+    first_unplaceable_across,
+    limit_crossing,
+)
 from webhook.policy.advice.everyorder import (
     count_key,
     find_skew,
@@ -81,8 +85,9 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         return  # most workloads
     replicas, is_changing = subject.most_replicas or 0, _will_change(subject, context)
     found = {one.pair: one for one in find_conflicts(subject, context, replicas)}
-    later = found
+    later = dict(found)
     if is_changing:
+        found |= _find_closer(found, subject, context)
         opened = find_conflicts(subject, context, replicas, once_open=True)
         later = {one.pair: one for one in opened}
     for pair, conflict in found.items():
@@ -91,6 +96,25 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     for pair, conflict in later.items():
         if pair not in found:
             yield _report_conflict(conflict, subject, context, _Period.ONCE_OPEN, conflict)
+
+
+def _find_closer(
+    found: "Mapping[frozenset[int], ConstraintConflict]", subject: Subject, context: AdviceContext
+) -> "dict[frozenset[int], ConstraintConflict]":
+    """
+    Find the conflicts that allow fewer replicas while cordoned nodes count.
+
+    Of running pods, some may be on these nodes.
+    """
+    if any(group.placed for group in subject.running):
+        return {}
+    replicas = subject.most_replicas or 0
+    counted = find_conflicts(subject, context, replicas, counts_cordoned=True)
+    return {
+        one.pair: one
+        for one in counted
+        if one.pair not in found or one.first < found[one.pair].first
+    }
 
 
 def _will_change(subject: Subject, context: AdviceContext) -> bool:
@@ -160,7 +184,12 @@ class ConstraintConflict(NamedTuple):
 
 
 def find_conflicts(
-    subject: Subject, context: AdviceContext, replicas: int, *, once_open: bool = False
+    subject: Subject,
+    context: AdviceContext,
+    replicas: int,
+    *,
+    once_open: bool = False,
+    counts_cordoned: bool = False,
 ) -> Iterator[ConstraintConflict]:
     """
     Find the pairs of hard constraints that exclude each other for a number of replicas.
@@ -168,6 +197,7 @@ def find_conflicts(
     Args:
         once_open: Whether to judge the nodes as if none were cordoned, not ready or tainted for
             now.
+        counts_cordoned: Whether cordoned nodes count, as for kube-scheduler.
     """
     cluster = context.cluster
     if cluster is None or not 1 < replicas <= FEASIBILITY_REPLICAS:
@@ -183,9 +213,13 @@ def find_conflicts(
     demands = subject.demands.lasting if once_open else subject.demands
     keys = tuple(spread.topology_key for spread in constraints)
     keys = tuple(key for key in keys if cluster.is_known(key, demands))  # TSC103 reports others
+    nodes: Mapping[str, Any] = {
+        "keys": keys, "demands": demands, "counts_cordoned": counts_cordoned
+    }  # fmt: skip
+    nest, cross = partial(cluster.nest_domains, **nodes), partial(cluster.cross_domains, **nodes)
     for pair in combinations(hard, 2):
         if pair[0].topology_key != pair[1].topology_key:
-            yield from _find_conflict(pair, cluster, keys, demands, replicas)
+            yield from _find_conflict(pair, demands, replicas, nest, cross)
 
 
 def suggest_relaxing(subject: Subject, context: AdviceContext) -> str:
@@ -213,15 +247,20 @@ def suggest_relaxing(subject: Subject, context: AdviceContext) -> str:
 
 def _find_conflict(
     pair: tuple[SpreadConstraint, SpreadConstraint],
-    cluster: ClusterState,
-    keys: tuple[str, ...],
     demands: Demands,
     replicas: int,
+    nest: Callable[[CountedKey, CountedKey], NestedDomains | None],
+    cross: Callable[[CountedKey, CountedKey], CrossingDomains | None],
 ) -> Iterator[ConstraintConflict]:
-    """Find whether two hard constraints exclude each other."""
+    """
+    Find whether two hard constraints exclude each other.
+
+    Args:
+        nest: Finds how the domains of one key lie within those of another.
+        cross: Finds how the domains of two keys share nodes.
+    """
     for outer, inner in permutations(pair):
-        counted = count_key(outer, demands), count_key(inner, demands)
-        nesting = cluster.nest_domains(*counted, keys, demands)
+        nesting = nest(count_key(outer, demands), count_key(inner, demands))
         if nesting is not None:
             limits = limit_nested(outer, inner, nesting)
             find_first = partial(first_unplaceable, replicas, nesting.shapes)
@@ -229,9 +268,7 @@ def _find_conflict(
             return
     # The constraint on zones is kept: the failure of a zone stops most.
     outer, inner = sorted(pair, key=lambda spread: spread.topology_key != ZONE)
-    crossing = cluster.cross_domains(
-        count_key(outer, demands), count_key(inner, demands), keys, demands
-    )
+    crossing = cross(count_key(outer, demands), count_key(inner, demands))
     if crossing is not None:
         limits = limit_crossing(outer, inner, crossing)
         find_first = partial(first_unplaceable_across, replicas, crossing)

@@ -137,7 +137,8 @@ def _suggest_constraints(subject: Subject, context: AdviceContext) -> str:
     suggested = [
         render.constraint(Constraint(1, key, SCHEDULE_ANYWAY, selector, match_label_keys=keys))
         for key in SUGGESTED
-        if key == HOSTNAME or _is_on_all_nodes(key, context.facts)
+        if key == HOSTNAME
+        or (_is_on_all_nodes(key, context.facts) and not _is_confined(key, subject, context))
     ]
     return entries("topologySpreadConstraints", suggested)
 
@@ -198,6 +199,16 @@ def _foresee_controller(subject: Subject, facts: Facts) -> Facts:
 def _is_on_all_nodes(key: str, facts: Facts) -> bool:
     """Whether no node is left out by a key; kube-scheduler scores those that lack one with 0."""
     return facts.nodes_with(key) == facts.schedulable_nodes()
+
+
+def _is_confined(key: str, subject: Subject, context: AdviceContext) -> bool:
+    """Whether nodeSelector and affinity leave its pods one of several domains of a key."""
+    demands, cluster = subject.demands, context.cluster
+    if cluster is None:
+        return count_allowed_values(key, demands) == 1
+    anywhere = demands.honoring(affinity=False, taints=True)
+    own, every = (cluster.lasting_domains(key, (key,), one).sizes for one in (demands, anywhere))
+    return len(own) == 1 < len(every)
 
 
 def _is_on_nodes(key: str, facts: Facts) -> bool:
