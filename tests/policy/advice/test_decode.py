@@ -280,6 +280,13 @@ LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
         ),
         None,
     ),
+    "a DeploymentConfig": (
+        workload(kind=DEPLOYMENT_CONFIG, strategy={"rollingParams": {"maxUnavailable": 0}}),
+        RolloutLimits("25%", 0),
+    ),
+    "a DeploymentConfig with a strategy of its own": (
+        workload(kind=DEPLOYMENT_CONFIG, strategy={"type": "Custom"}), None
+    ),
     "a Rollout without a strategy": (workload(kind=ROLLOUT, strategy={}), None),
     "no traffic router": (
         workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": None}}),
@@ -307,7 +314,8 @@ LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
 
 @pytest.mark.parametrize(("written", "expected"), LIMITS.values(), ids=LIMITS.keys())
 def test_limits_of_rollouts(written: Json, expected: RolloutLimits | None) -> None:
-    path = ("spec", "template") if kind_of(written) == ROLLOUT else None
+    custom = kind_of(written) in (ROLLOUT, DEPLOYMENT_CONFIG)
+    path = ("spec", "template") if custom else None
 
     assert subject(written, path).limits == expected
 

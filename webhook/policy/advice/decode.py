@@ -103,11 +103,13 @@ def find_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None
         None for another strategy, and for a kind without these limits.
 
     Source: kubernetes pkg/apis/apps/v1/defaults.go ``SetDefaults_DaemonSet``,
-    ``SetDefaults_StatefulSet``.
+    ``SetDefaults_StatefulSet``; openshift api apps/v1 ``RollingDeploymentStrategyParams``.
     """
     strategy = holder.strategy
     if kind == DEPLOYMENT and find_value(strategy, ("type",)) in (None, "RollingUpdate"):
         return read_limits(find_value(strategy, ("rollingUpdate",)))
+    if kind == DEPLOYMENT_CONFIG and find_value(strategy, ("type",)) in (None, "Rolling"):
+        return read_limits(find_value(strategy, ("rollingParams",)))
     if kind == ROLLOUT:
         return _find_limits_of_rollout(strategy)
     rolling = find_value(holder.update_strategy, ("rollingUpdate",))

@@ -73,7 +73,7 @@ def _describe_few_values(spread: SpreadConstraint, most: int, subject: Subject) 
     few = f"{count_of(most, 'domain')} of {quote_value(spread.topology_key)} at most"
     return waiting and (
         f"by {name_requirements(subject)} its pods can go to {few}, whatever nodes are "
-        f"added: {_describe_limit(spread, subject)}, {waiting} stay Pending"
+        f"added: {_describe_limit(spread, most, subject)}, {waiting} stay Pending"
     )
 
 
@@ -88,13 +88,14 @@ def _describe_few_domains(
     waiting = _name_waiting(subject, spread, left)
     return waiting and (
         f"{_describe_left(spread, left, subject, context)}: "
-        f"{_describe_limit(spread, subject)}, {waiting} stay Pending until a node autoscaler "
+        f"{_describe_limit(spread, left, subject)}, {waiting} stay Pending until a node autoscaler "
         "adds a domain; with one that does, this is right"
     )
 
 
-def _describe_limit(spread: SpreadConstraint, subject: Subject) -> str:
-    return f"each takes {name_limit(subject, spread.constraint, spread.max_skew)} at most"
+def _describe_limit(spread: SpreadConstraint, domains: int, subject: Subject) -> str:
+    each = "each" if domains > 1 else "it"
+    return f"{each} takes {name_limit(subject, spread.constraint, spread.max_skew)} at most"
 
 
 def _name_waiting(subject: Subject, spread: SpreadConstraint, domains: int) -> str:
