@@ -27,6 +27,7 @@ from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath, is_object
 
 LIST = "topologySpreadConstraints"
+TRIES = 5  # of one request: a busy machine makes some of them fail
 SECONDS = 300  # of judging one project's objects; the most, 2 600 of Kyverno, took 3
 FINE, DENIED = 0, 1  # exit codes of ``validate``
 
@@ -171,12 +172,14 @@ def validated(objects: list[Json], version: str) -> list[Verdict]:
 
 
 def request_verdict(api: Api, obj: Json) -> Verdict:
-    """Get the verdict of the API server on an object, by a dry run."""
+    """Get the verdict of the API server on an object, by a dry run; a fault of its own is none."""
     try:
         path = api.collection_of(obj)
     except (ApiError, KeyError):  # it serves no such version, or no such kind in it
         return Verdict(HTTPStatus.NOT_FOUND, frozenset())
-    return verdict_of(api.request("POST", path, obj, query={"dryRun": "All"}))
+    replies = (api.request("POST", path, obj, query={"dryRun": "All"}) for _ in range(TRIES))
+    judged = (verdict_of(one) for one in replies if one.status < HTTPStatus.INTERNAL_SERVER_ERROR)
+    return next(judged, Verdict(HTTPStatus.INTERNAL_SERVER_ERROR, frozenset()))
 
 
 def verdict_of(reply: Reply) -> Verdict:
