@@ -78,6 +78,11 @@ CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDoma
         spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"), IN_A, TAINTED_C,
         limited(number=1, reached=1), limited("zone-b", number=1, reached=1),
     ),
+    "by affinity that excludes a zone": (
+        IGNORING,
+        required([{"key": ZONE, "operator": "NotIn", "values": ["zone-c"]}]), THREE,
+        limited(number=1, reached=2), limited("zone-c", number=1, reached=2),
+    ),
     "by affinity that allows a zone of no node": (
         IGNORING, required([among("zone-a", "zone-x")]), THREE,
         limited(number=2, reached=1), limited("zone-b", "zone-c", number=2, reached=1),

@@ -83,6 +83,12 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "more than an affinity and the known nodes leave": (
         judged(least(2), **required([among("zone-a", "zone-x")])), THREE, 1, 1
     ),
+    "more than an affinity leaves that excludes a zone": (
+        judged(
+            least(3), **required([{"key": ZONE, "operator": "NotIn", "values": ["zone-c"]}])
+        ),
+        THREE, 2, 2,
+    ),
     "more than an affinity and tolerations leave": (
         judged(
             least(2, nodeTaintsPolicy="Honor"), **required([among("zone-a", "zone-c")])

@@ -15,6 +15,15 @@ def demands(*values: str) -> Demands:
     return judged(**required([among(*values)])).demands
 
 
+def but(*values: str) -> Demands:
+    """Those of a pod that requires none of some zones; without tolerations."""
+    excluding = {"key": ZONE, "operator": "NotIn", "values": values}
+    return judged(**required([excluding])).demands
+
+
+BUT_A, BUT_C = but("zone-a", "zone-x"), but("zone-c")
+
+
 @pytest.mark.parametrize(
     ("pods", "number"),
     [
@@ -27,6 +36,9 @@ def demands(*values: str) -> Demands:
         (demands("zone-c"), 0),
         (demands("zone-c").honoring(affinity=True, taints=False), 1),
         (demands("zone-x"), 0),
+        (BUT_A, 1),
+        (BUT_A.honoring(affinity=True, taints=False), 2),
+        (BUT_C, 2),
     ],
     ids=str,
 )

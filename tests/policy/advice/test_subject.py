@@ -194,6 +194,7 @@ PARTIAL: dict[str, tuple[Json, bool]] = {
 @pytest.mark.parametrize(("obj", "expected"), PARTIAL.values(), ids=PARTIAL.keys())
 def test_a_part_of_a_workload_is_partial(obj: Json, expected: bool) -> None:
     assert subject(obj).is_partial is expected
+    assert subject(obj, running=(HERE,)).is_partial is expected
 
 
 REQUIRED = '"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]'

@@ -24,7 +24,7 @@ from webhook.policy.advice.reachabledomains import count_reachable, list_tainted
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.model import AFFINITY_POLICY, HONOR, TAINTS_POLICY, Constraint
-from webhook.policy.placement.allowedvalues import allowed_values
+from webhook.policy.placement.allowedvalues import find_allowed
 from webhook.policy.placement.nodes import (
     Demands,
     RejectionReason,
@@ -224,7 +224,7 @@ def _find_by_index(
     # The allowed domains are all that the pod can reach; the others count in any case, unless
     # they are left out for their taints.
     allowed = None
-    if not spread.honors_affinity and allowed_values(key, demands) is not None:
+    if not (spread.honors_affinity or find_allowed(key, demands).are_all):
         entering = demands.honoring(affinity=True, taints=spread.honors_taints)
         allowed = count_reachable(key, entering, facts)
     if allowed == 0:

@@ -8,18 +8,15 @@ from collections.abc import Collection, Iterator
 
 from webhook.policy.facts import Facts
 from webhook.policy.model import Taint
-from webhook.policy.placement.allowedvalues import allowed_values
+from webhook.policy.placement.allowedvalues import find_allowed
 from webhook.policy.placement.nodes import Demands, find_untolerated
 
 
 def count_reachable(key: str, demands: Demands, facts: Facts) -> int:
     """Count the domains of a topology key that pods can reach: the most there can be."""
-    known, allowed = facts.domains(key), allowed_values(key, demands)
-    tainted = [values for values, _ in list_tainted(key, demands, facts)]
-    if allowed is None:
-        return len(known) - sum(map(len, tainted))
-    reached = (value for value in allowed if value in known)
-    return sum(not any(value in values for values in tainted) for value in reached)
+    allowed = find_allowed(key, demands)
+    tainted = (values for values, _ in list_tainted(key, demands, facts))
+    return allowed.count(facts.domains(key)) - sum(map(allowed.count, tainted))
 
 
 def list_tainted(

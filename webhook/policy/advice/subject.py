@@ -329,8 +329,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         Whether it is part of a workload, as a kustomize patch, that no API server accepts alone.
 
         The labels of its pods, and possibly more constraints, are in the object it is merged into.
+        Running pods, which are not of the patch, do not make it whole.
         """
-        return self.kind in SELECTOR_REQUIRED and not (self.labels or self.next_labels)
+        return self.kind in SELECTOR_REQUIRED and not self.common_labels
 
     @property
     def is_bare(self) -> bool:

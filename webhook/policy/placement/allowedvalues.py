@@ -1,18 +1,52 @@
 """
 The values of a node label that a pod requires, whatever nodes there are.
 
-Entry points: ``allowed_values``, ``forbids_label`` for requirements that a node lacks the label,
-and ``admits_no_node`` for requirements that no node can satisfy. Fields of nodes, and the operators
-Gt and Lt, are not looked at.
+Entry points: ``find_allowed``, ``allowed_values``, ``forbids_label`` for requirements that a node
+lacks the label, and ``admits_no_node`` for requirements that no node can satisfy. Fields of nodes,
+and the operators Gt and Lt, are not looked at.
 
 Source: component-helpers scheduling/corev1/nodeaffinity ``RequiredNodeAffinity.Match``.
 """
 
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.selectors import DOES_NOT_EXIST, IN, NOT_IN
+
+
+class AllowedValues(NamedTuple):
+    """
+    The values of a label that a pod allows; a node without the label has none.
+
+    Attributes:
+        but: Whether the values are those that are not allowed, and all others are.
+    """
+
+    values: AbstractSet[str]
+    but: bool = False
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every value is allowed."""
+        return self.but and not self.values
+
+    def count(self, known: Collection[str]) -> int:
+        """Count the values of a collection that are allowed, without iterating over it."""
+        listed = sum(value in known for value in self.values)
+        return len(known) - listed if self.but else listed
+
+
+def find_allowed(key: str, demands: Demands) -> AllowedValues:
+    """Find the values of a label that nodeSelector and required node affinity allow."""
+    terms = [_find_of_term(key, term, demands) for term in _list_possible(demands)]
+    listed = set[str]().union(*(one.values for one in terms if not one.but))
+    excluded = [one.values for one in terms if one.but]
+    if not excluded:
+        return AllowedValues(listed)
+    return AllowedValues(set(excluded[0]).intersection(*excluded).difference(listed), but=True)
 
 
 def allowed_values(key: str, demands: Demands) -> AbstractSet[str] | None:
@@ -20,19 +54,14 @@ def allowed_values(key: str, demands: Demands) -> AbstractSet[str] | None:
     Collect the values of a label that nodeSelector and required node affinity allow.
 
     Returns:
-        None for any; empty if no node can satisfy them.
+        None for any but some; empty if no node with the label can satisfy them.
     """
-    allowed: set[str] = set()
-    for term in _list_possible(demands):
-        values = _find_values(key, term, demands)
-        if values is None:
-            return None
-        allowed |= values
-    return allowed
+    found = find_allowed(key, demands)
+    return None if found.but else found.values
 
 
 def count_allowed_values(key: str, demands: Demands) -> int | None:
-    """Count the values that ``allowed_values`` collects; None for any."""
+    """Count the values that ``allowed_values`` collects; None for any but some."""
     allowed = allowed_values(key, demands)
     return None if allowed is None else len(allowed)
 
@@ -67,14 +96,23 @@ def _list_keys(term: NodeSelectorTerm, demands: Demands) -> set[str]:
     return written.union(key for key, _ in demands.pairs)
 
 
-def _find_values(key: str, term: NodeSelectorTerm, demands: Demands) -> set[str] | None:
-    """Find the values of a label that a term allows beside nodeSelector; None for any."""
+def _find_values(key: str, term: NodeSelectorTerm, demands: Demands) -> AbstractSet[str] | None:
+    """Find the values of a label of which a term requires one; None if it requires none."""
+    found = _find_of_term(key, term, demands)
+    is_required = any(name == key for name, _ in demands.pairs) or any(
+        one.key == key and one.operator == IN for one in term.match_expressions or ()
+    )
+    return found.values if is_required else None
+
+
+def _find_of_term(key: str, term: NodeSelectorTerm, demands: Demands) -> AllowedValues:
+    """Find the values of a label that a term allows beside nodeSelector."""
     written = [one for one in term.match_expressions or () if one.key == key]
+    if any(one.operator == DOES_NOT_EXIST for one in written):
+        return AllowedValues(frozenset())
+    excluded = set[str]().union(*(one.values for one in written if one.operator == NOT_IN))
     listed = [{value} for name, value in demands.pairs if name == key]
     listed += [set(one.values) for one in written if one.operator == IN]
     if not listed:
-        return None
-    if any(one.operator == DOES_NOT_EXIST for one in written):
-        return set()
-    excluded = (one.values for one in written if one.operator == NOT_IN)
-    return listed[0].intersection(*listed).difference(*excluded)
+        return AllowedValues(excluded, but=True)
+    return AllowedValues(listed[0].intersection(*listed).difference(excluded))
