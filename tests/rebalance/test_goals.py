@@ -106,6 +106,7 @@ def test_constraints_that_are_no_goals() -> None:
         (EvictionObstacle.JOB, True),
         (EvictionObstacle.DAEMON_SET, True),
         (EvictionObstacle.GROUP, True),
+        (EvictionObstacle.REVISION, True),
         (EvictionObstacle.STATIC, False),
         (EvictionObstacle.TERMINATING, False),
     ],

@@ -34,6 +34,16 @@ def revisions(*hashes: str, obstacle: EvictionObstacle | None = None) -> list[Wo
     ]
 
 
+REVISED = [
+    workload_pod(
+        f"web-{number}",
+        at,
+        [spread_over(label_selector=LabelSelector({"app": "web", TEMPLATE_HASH: revision}))],
+        labels={"app": "web", TEMPLATE_HASH: revision},
+    )
+    for number, (revision, at) in enumerate([("x", "a1"), ("x", "a1"), ("y", "b1")])
+]
+
 NODES = [*ABC, replace(node("x1", "x"), labels={})]
 EXHAUSTED = budget(1, 4, is_exhausted=True)
 
@@ -70,6 +80,10 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
     ),
     "rollout": (
         Situation(revisions("x", "y", "x")),
+        {NoteKind.ROLLOUT: ("Deployment/web in shop",)},
+    ),
+    "a rollout of which one revision is uneven": (
+        Situation(REVISED),
         {NoteKind.ROLLOUT: ("Deployment/web in shop",)},
     ),
     "one revision": (Situation(revisions("x", "x")), {}),

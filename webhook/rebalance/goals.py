@@ -164,7 +164,8 @@ def find_fixed_goals(
         pods: One of each family suffices.
     """
     planned = _collect((one for one in pods if one.is_spread), topology, census)
-    fixed = _collect((one for one in pods if one.obstacle in _FIXED), topology, census)
+    obstacles = {*_FIXED, EvictionObstacle.REVISION}
+    fixed = _collect((one for one in pods if one.obstacle in obstacles), topology, census)
     return tuple(goal for key, goal in fixed.items() if goal.is_hard and key not in planned)
 
 

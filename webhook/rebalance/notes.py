@@ -73,7 +73,7 @@ def find_notes(
         NoteKind.FOREIGN: find_foreign(families, cluster.topology, cluster.placed.census),
         NoteKind.CLOSED: tuple(dict.fromkeys(_find_closed(known, cluster))),
         NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
-        NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
+        NoteKind.ROLLOUT: tuple(_find_rollouts(_add_siblings(counted, pods))),
         NoteKind.TEMPLATE: tuple(_find_differences(counted)),
         NoteKind.PREFERENCE: tuple(_find_preferences(counted)),
         NoteKind.SURPLUS: tuple(_list_workloads(one for one in counted if one.is_surplus)),
@@ -120,6 +120,14 @@ def _find_keyless(
 
 _WITHOUT_ROLLOUT = (EvictionObstacle.TERMINATING, EvictionObstacle.GROUP)
 """Obstacles of pods that show no rollout: each group of pods has revisions of its own."""
+
+
+def _add_siblings(
+    counted: Iterable[WorkloadPod], pods: Iterable[WorkloadPod]
+) -> Iterator[WorkloadPod]:
+    """Add the other pods of their workloads, such as those of revisions that count separately."""
+    workloads = {(one.pod.namespace, one.workload) for one in counted}
+    return (one for one in pods if (one.pod.namespace, one.workload) in workloads)
 
 
 def _find_rollouts(pods: Iterable[WorkloadPod]) -> Iterator[str]:

@@ -22,6 +22,7 @@ class EvictionObstacle(StrEnum):
     STATIC = "a kubelet runs it from a file"
     BOUND = "the template of its controller names the node"
     TERMINATING = "it is being deleted"
+    REVISION = "its replacement has another revision, which its constraints count separately"
     MANY_BUDGETS = "several PodDisruptionBudgets select it"
     BUDGET = "a PodDisruptionBudget allows no disruption"
 

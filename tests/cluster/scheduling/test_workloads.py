@@ -103,6 +103,35 @@ def test_pods_whose_template_names_the_node_are_not_evicted(node: str) -> None:
     assert one.obstacle is (EvictionObstacle.BOUND if node else None)
 
 
+HASH = "controller-revision-hash"
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("members", "hash_of_pod", "obstacle"),
+    [
+        ({"matchLabelKeys": [HASH]}, "db-1", EvictionObstacle.REVISION),
+        ({"matchLabelKeys": [HASH]}, "db-2", None),
+        ({"labelSelector": {"matchLabels": {HASH: "db-1"}}}, "db-1", EvictionObstacle.REVISION),
+        ({"labelSelector": {"matchLabels": {"app": "db"}}}, "db-1", None),
+    ],
+    ids=["an old pod", "a new pod", "an old pod, by its selector", "revisions together"],
+)
+def test_old_pods_whose_constraints_tell_revisions_apart_are_not_evicted(
+    members: Json, hash_of_pod: str, obstacle: EvictionObstacle | None
+) -> None:
+    keeper = controller("db", 1)
+    keeper["spec"]["template"] = {"metadata": {"labels": {"app": "db"}}, "spec": {}}
+    keeper["status"] = {"currentRevision": "db-1", "updateRevision": "db-2"}
+    labels = {"app": "db", HASH: hash_of_pod}
+    old = pod("db-0", owned("StatefulSet", "db"), labels=labels)
+    old["spec"]["topologySpreadConstraints"] = [{**SPREAD, **members}]
+
+    (one,) = scope_of({"pods": [old], "statefulSets": [keeper]}).pods
+
+    assert one.obstacle is obstacle
+
+
 def running(ready: str) -> Json:
     return {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
 

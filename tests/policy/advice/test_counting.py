@@ -107,6 +107,25 @@ def test_the_selectors_of_the_next_pod() -> None:
     assert known_selectors(judged, NO_MATCH_LABEL_KEYS)[4:] == [web, web]
 
 
+def test_a_label_of_any_value_that_a_controller_adds_is_known() -> None:
+    def exists(key: str) -> Json:
+        return {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+
+    added = {"matchLabels": {"app": "web"}, **exists(HASH)}
+    judged = deployed(
+        spread(labelSelector=added),
+        spread(labelSelector=exists(HASH)),
+        spread(labelSelector=exists("tier")),
+        spread(labelSelector={"matchLabels": {"app": "api"}, **exists(HASH)}),
+    )
+
+    both, alone, *others = known_selectors(judged, gates())
+
+    assert both == selector(requirement(HASH, "Exists"), app="web")
+    assert alone == selector(requirement(HASH, "Exists"))
+    assert others == [None, None]
+
+
 def test_constraints_of_bound_pods_count_nothing() -> None:
     bound = deployed(spread(), template_spec={"nodeName": "a1"})
 

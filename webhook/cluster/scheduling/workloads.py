@@ -39,7 +39,8 @@ from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.namespaces import complete_namespaces
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints, resolve_constraints
-from webhook.policy.selectors import matches
+from webhook.policy.podlabels import REVISION_HASH
+from webhook.policy.selectors import matches, selected_keys
 from webhook.rebalance.budgets import (
     IntOrPercent,
     PodDisruptionBudget,
@@ -224,7 +225,17 @@ def _find_obstacle(
         return EvictionObstacle.NO_CONTROLLER
     if template is not None and template.pod.spec is not None and template.pod.spec.node_name:
         return EvictionObstacle.BOUND
+    if template is not None and template.is_other and _compares_revisions(pod):
+        return EvictionObstacle.REVISION
     return _OWNER_OBSTACLES.get(owner.kind)
+
+
+def _compares_revisions(pod: ApiPod) -> bool:
+    """Whether a constraint counts the pods of the revision of a StatefulSet separately."""
+    return any(
+        REVISION_HASH in (*one.match_label_keys, *selected_keys(one.label_selector))
+        for one in pod.constraints
+    )
 
 
 _OWNER_OBSTACLES = {

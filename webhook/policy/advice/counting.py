@@ -33,6 +33,7 @@ from webhook.policy.podlabels import (
 )
 from webhook.policy.selectors import (
     DOES_NOT_EXIST,
+    EXISTS,
     IN,
     NOT_IN,
     OPERATORS,
@@ -83,9 +84,23 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
 def _select_if_counted(
     selector: LabelSelector | None, subject: Subject, labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    if selector is None or selector == LabelSelector() or not matches(selector, labels):
+    if selector is None or selector == LabelSelector():
+        return None
+    if not matches(_leave_out_added(selector, subject, labels), labels):
         return None
     return selector if next(unmet_requirements(selector, subject), None) is None else None
+
+
+def _leave_out_added(
+    selector: LabelSelector, subject: Subject, labels: Mapping[str, str]
+) -> LabelSelector:
+    """Leave out that labels exist which a controller adds, whatever their values."""
+    left = tuple(
+        one
+        for one in selector.match_expressions
+        if one.operator != EXISTS or one.key in labels or not may_add(subject, one.key)
+    )
+    return replace(selector, match_expressions=left)
 
 
 def counts_no_pod(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
