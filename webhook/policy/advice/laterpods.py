@@ -153,10 +153,11 @@ def _describe_unready(
     elif not all_return:
         return ""
     else:
-        barred = join_names(sorted(sizes.keys() - opened))
+        barred = sorted(sizes.keys() - opened)
+        most = min((tally.pods.get(value, 0) for value in barred), default=0) + spread.max_skew
         effect = (
-            f", and each other domain takes {count_of(spread.max_skew, 'pod')} at most, since "
-            f"{quote_value(key)} counts {barred}, where they cannot go"
+            f", and each other domain takes {count_of(most, 'pod')} at most, since "
+            f"{quote_value(key)} counts {join_names(barred)}, where they cannot go"
         )
     named = join_names(closed)
     return f"all nodes of {named} that they can go to are {_CLOSED}{effect}" if closed else ""
