@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.build import requirement
 from webhook.policy.model import ZONE, LabelSelectorRequirement, Node
 from webhook.policy.placement.allowedvalues import (
-    AllowedValues,
+    NodeLabelValues,
     admits_no_node,
     allowed_values,
     count_allowed_values,
@@ -71,32 +71,32 @@ ABSENT = requirement(ZONE, "DoesNotExist")
 NOT_B_NOR_C = requirement(ZONE, "NotIn", "b", "c")
 
 # demands, what is allowed, how many of the values a, b and c
-FOUND: dict[str, tuple[Demands, AllowedValues, int]] = {
-    "nothing": (Demands(), AllowedValues(set(), but=True), 3),
-    "a zone": (Demands(IN_A), AllowedValues({"a"}), 1),
-    "a zone of no node": (Demands(terms=(term(among("a", "x")),)), AllowedValues({"a", "x"}), 1),
-    "all zones but one": (Demands(terms=(term(NOT_A),)), AllowedValues({"a"}, but=True), 2),
+FOUND: dict[str, tuple[Demands, NodeLabelValues, int]] = {
+    "nothing": (Demands(), NodeLabelValues(set(), but=True), 3),
+    "a zone": (Demands(IN_A), NodeLabelValues({"a"}), 1),
+    "a zone of no node": (Demands(terms=(term(among("a", "x")),)), NodeLabelValues({"a", "x"}), 1),
+    "all zones but one": (Demands(terms=(term(NOT_A),)), NodeLabelValues({"a"}, but=True), 2),
     "but those that no term allows": (
         Demands(terms=(term(NOT_B_NOR_C), term(requirement(ZONE, "NotIn", "a", "c")))),
-        AllowedValues({"c"}, but=True), 2,
+        NodeLabelValues({"c"}, but=True), 2,
     ),
     "but those that another term lists": (
-        Demands(terms=(term(NOT_B_NOR_C), term(among("b")))), AllowedValues({"c"}, but=True), 2
+        Demands(terms=(term(NOT_B_NOR_C), term(among("b")))), NodeLabelValues({"c"}, but=True), 2
     ),
-    "no zone": (Demands(terms=(term(ABSENT),)), AllowedValues(set()), 0),
+    "no zone": (Demands(terms=(term(ABSENT),)), NodeLabelValues(set()), 0),
     "no zone, or a term for any": (
-        Demands(terms=(term(ABSENT), term(ARM))), AllowedValues(set(), but=True), 3
+        Demands(terms=(term(ABSENT), term(ARM))), NodeLabelValues(set(), but=True), 3
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("demands", "allowed", "number"), FOUND.values(), ids=FOUND.keys())
 def test_values_that_are_allowed_are_counted(
-    demands: Demands, allowed: AllowedValues, number: int
+    demands: Demands, allowed: NodeLabelValues, number: int
 ) -> None:
     assert find_allowed(ZONE, demands) == allowed
     assert find_allowed(ZONE, demands).count("abc") == number
-    assert find_allowed(ZONE, demands).are_all is (allowed == AllowedValues(set(), but=True))
+    assert find_allowed(ZONE, demands).are_all is (allowed == NodeLabelValues(set(), but=True))
 
 
 @pytest.mark.parametrize(

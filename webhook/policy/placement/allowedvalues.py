@@ -17,7 +17,7 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.selectors import DOES_NOT_EXIST, IN, NOT_IN
 
 
-class AllowedValues(NamedTuple):
+class NodeLabelValues(NamedTuple):
     """
     The values of a label that a pod allows; a node without the label has none.
 
@@ -39,14 +39,14 @@ class AllowedValues(NamedTuple):
         return len(known) - listed if self.but else listed
 
 
-def find_allowed(key: str, demands: Demands) -> AllowedValues:
+def find_allowed(key: str, demands: Demands) -> NodeLabelValues:
     """Find the values of a label that nodeSelector and required node affinity allow."""
     terms = [_find_of_term(key, term, demands) for term in _list_possible(demands)]
     listed = set[str]().union(*(one.values for one in terms if not one.but))
     excluded = [one.values for one in terms if one.but]
     if not excluded:
-        return AllowedValues(listed)
-    return AllowedValues(set(excluded[0]).intersection(*excluded).difference(listed), but=True)
+        return NodeLabelValues(listed)
+    return NodeLabelValues(set(excluded[0]).intersection(*excluded).difference(listed), but=True)
 
 
 def allowed_values(key: str, demands: Demands) -> AbstractSet[str] | None:
@@ -105,14 +105,14 @@ def _find_values(key: str, term: NodeSelectorTerm, demands: Demands) -> Abstract
     return found.values if is_required else None
 
 
-def _find_of_term(key: str, term: NodeSelectorTerm, demands: Demands) -> AllowedValues:
+def _find_of_term(key: str, term: NodeSelectorTerm, demands: Demands) -> NodeLabelValues:
     """Find the values of a label that a term allows beside nodeSelector."""
     written = [one for one in term.match_expressions or () if one.key == key]
     if any(one.operator == DOES_NOT_EXIST for one in written):
-        return AllowedValues(frozenset())
+        return NodeLabelValues(frozenset())
     excluded = set[str]().union(*(one.values for one in written if one.operator == NOT_IN))
     listed = [{value} for name, value in demands.pairs if name == key]
     listed += [set(one.values) for one in written if one.operator == IN]
     if not listed:
-        return AllowedValues(excluded, but=True)
-    return AllowedValues(listed[0].intersection(*listed).difference(excluded))
+        return NodeLabelValues(excluded, but=True)
+    return NodeLabelValues(listed[0].intersection(*listed).difference(excluded))
