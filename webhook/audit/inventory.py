@@ -26,6 +26,7 @@ from webhook.audit.templates import (
     follow_references,
     join_templates,
 )
+from webhook.audit.workloadsizes import count_replicas, list_surges
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import NamespaceSizeError
@@ -143,9 +144,12 @@ class Inventory:
         census, members = _count_pods(workloads, running, is_live=whole is not None)
         demands = _map_demands(workloads)
         if whole is not None:
-            return whole.state.with_pods(census, members, demands)
-        nodes, classes = self.cluster.node_store, snapshot.storage_classes
-        return ClusterState(nodes, census, members, classes, demands)
+            state = whole.state.with_pods(census, members, demands)
+        else:
+            nodes, classes = self.cluster.node_store, snapshot.storage_classes
+            state = ClusterState(nodes, census, members, classes, demands)
+        state.surges = dict(list_surges(workloads))
+        return state
 
     def _add_revision(self, audited: AuditSubject) -> AuditSubject:
         """Add the revision of the newest ReplicaSet of a subject, or that of its next ordinal."""
@@ -315,7 +319,7 @@ def _count_pods(
         subject = workload.subject
         if not subject.controlled and not (has_scheduled and key_of(subject) in running):
             may_have_ended = has_scheduled and subject.kind in _ENDING
-            replicas = 0 if may_have_ended else _count_replicas(subject)
+            replicas = 0 if may_have_ended else count_replicas(subject)
             members.add(subject.namespace, subject.foreseen_labels, str(subject), replicas)
     return census, members
 
@@ -329,10 +333,3 @@ def _map_demands(workloads: Iterable[SnapshotWorkload]) -> dict[tuple[str, str],
         demands = None if subject.lacks_runtime_class else subject.demands
         found[key] = demands if found.get(key, demands) == demands else None
     return {key: demands for key, demands in found.items() if demands is not None}
-
-
-def _count_replicas(subject: Subject) -> int:
-    """Count the pods that a controller, or the object itself, is to create."""
-    if subject.suspended:
-        return 0
-    return 1 if subject.replicas is None else subject.replicas

@@ -176,10 +176,11 @@ ADVICE_ENTRIES = (
         "TSC112",
         "maxSkew of a hard constraint is below the number of replicas",
         "Even with all replicas in one domain and none in another the skew is their number: the "
-        "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
-        "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
-        "all replicas have a place, in whatever order they are placed, both while nodes are "
-        "cordoned, not ready or tainted for now and after they return.",
+        "constraint keeps a pod from no domain, unless it is an additional one of a rollout. With "
+        "a HorizontalPodAutoscaler or a ScaledObject, the most replicas that it allows count. The "
+        "suggested maxSkew is the smallest with which all replicas have a place, in whatever "
+        "order they are placed, both while nodes are cordoned, not ready or tainted for now and "
+        "after they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
         scope=RuleScope.AUDIT,
     ),

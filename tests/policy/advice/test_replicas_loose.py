@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import pod, spread
+from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import (
     admission,
     audit,
@@ -53,6 +53,28 @@ def test_a_skew_that_never_binds(judged: Subject, fires: bool) -> None:
         violation.instead for violation in check_rule("TSC112", judged, admission())
     ] == suggested
     assert [violation.instead for violation in check_rule("TSC112", judged, audit())] == suggested
+
+
+@pytest.mark.parametrize(
+    ("strategy", "keys", "kept"),
+    [
+        ({}, [], "only additional pods of a rollout from a domain"),
+        ({"rollingUpdate": {"maxSurge": 0}}, [], "a pod from no domain"),
+        ({"type": "Recreate"}, [], "a pod from no domain"),
+        ({}, ["pod-template-hash"], "a pod from no domain"),
+    ],
+    ids=["a surge", "no surge", "Recreate", "revisions apart"],
+)
+def test_additional_pods_of_a_rollout_are_kept_from_a_domain(
+    strategy: Json, keys: list[str], kept: str
+) -> None:
+    judged = deployed(spread(maxSkew=3, matchLabelKeys=keys), replicas=3, strategy=strategy)
+
+    (violation,) = check_rule("TSC112", judged, audit())
+
+    assert violation.problem == (
+        f"maxSkew 3 allows all 3 replicas in one domain: the constraint keeps {kept}"
+    )
 
 
 SCALED: dict[str, tuple[int, list[str]]] = {

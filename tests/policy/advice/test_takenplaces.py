@@ -24,10 +24,15 @@ TAKEN: dict[str, tuple[Subject, dict[str, dict[str, str]], int]] = {
 }
 
 
-def count(subject: Subject, members: dict[str, dict[str, str]], pods: int = 1) -> int:
+def count(
+    subject: Subject, members: dict[str, dict[str, str]], pods: int = 1, **surges: int
+) -> int:
     """Count the places that pods take, of which each workload has so many."""
     context = audit(members=members)
     assert context.cluster is not None
+    context.cluster.surges = {
+        (subject.namespace, f"Deployment/{name}"): surge for name, surge in surges.items()
+    }
     for name, labels in members.items():
         context.cluster.members.add(subject.namespace, labels, name, pods - 1)
     (constraint,) = hard_constraints(subject, context)
@@ -37,6 +42,13 @@ def count(subject: Subject, members: dict[str, dict[str, str]], pods: int = 1) -
 @pytest.mark.parametrize(("subject", "members", "taken"), TAKEN.values(), ids=TAKEN)
 def test_places_of_others(subject: Subject, members: dict[str, dict[str, str]], taken: int) -> None:
     assert count(subject, members) == taken
+
+
+def test_the_most_pods_of_a_rollout_are_counted_if_they_are_known() -> None:
+    both = {"Deployment/a": OWN, "Deployment/b": OWN}
+
+    assert count(deployed(spread()), both, pods=3) == 12
+    assert count(deployed(spread()), both, pods=3, a=0, b=1) == 7
 
 
 def test_places_of_the_other_templates_of_the_same_object() -> None:

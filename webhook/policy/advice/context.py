@@ -78,6 +78,8 @@ class ClusterState:
             pods if it is known and runs none.
         storage_classes: Every StorageClass that is known, by name.
         shared: The nodes that pods of the workloads can go to.
+        surges: Namespace and name of a workload, as for ``SharedNodes`` -> the most pods beyond
+            its replicas; absent if that is not known.
         members_of: The cached counts of ``count_members``, by namespace, selector in JSON, and
             what a node must satisfy to count.
     """
@@ -103,6 +105,7 @@ class ClusterState:
         self.cross_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._cross_domains)
         self._recent: deque[tuple[_Query, ConstraintTallies]] = deque(maxlen=CACHED_TALLIES)
         self.shared = SharedNodes(self.topology, demands)
+        self.surges: Mapping[tuple[str, str], int] = {}
         self.members_of = _cache_members(members, self.shared)
 
     def with_pods(

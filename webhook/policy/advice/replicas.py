@@ -29,6 +29,7 @@ from webhook.policy.advice.everyorder import (
     read_advised_orders,
 )
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, first_unplaceable
+from webhook.policy.advice.fields import counts_revisions_together
 from webhook.policy.advice.findings import WAIT_FOR_NODES, RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.repeats import suggest_soft
@@ -67,11 +68,18 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
             continue
         yield RuleViolation(
             subject.field(spread.index, "maxSkew"),
-            f"maxSkew {spread.max_skew} allows all {number} in one domain: the constraint keeps a "
-            "pod from no domain",
+            f"maxSkew {spread.max_skew} allows all {number} in one domain: the constraint keeps "
+            f"{_name_kept(subject, spread)}",
             _suggest_skew(subject, spread, range(1, replicas), context),
             f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain",
         )
+
+
+def _name_kept(subject: Subject, spread: SpreadConstraint) -> str:
+    """Name the pods that a constraint keeps from a domain although it allows all replicas there."""
+    if subject.surges and counts_revisions_together(spread.constraint, subject):
+        return "only additional pods of a rollout from a domain"
+    return "a pod from no domain"
 
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

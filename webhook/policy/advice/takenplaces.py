@@ -9,9 +9,6 @@ from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.subject import WITHOUT_SURGE, Subject
 from webhook.policy.placement.spreads import SpreadConstraint
 
-_SURGE_FACTOR = 2
-"""Most pods of another workload per replica: a rollout with maxSurge 100% doubles them."""
-
 _STEADY_KINDS = frozenset(kind.kind for kind in WITHOUT_SURGE)
 
 
@@ -21,14 +18,18 @@ def count_taken(subject: Subject, spread: SpreadConstraint, cluster: ClusterStat
     selector = spread.constraint.label_selector
     counted = cluster.count_members(subject.namespace, selector, counting)
     own = str(subject)
-    others = sum(_count_most(name, pods) for name, pods in counted.items() if name != own)
+    others = sum(
+        pods + _count_surge((subject.namespace, name), pods, cluster)
+        for name, pods in counted.items()
+        if name != own
+    )
     return others + _count_siblings(subject, counted.get(own, 0))
 
 
-def _count_most(workload: str, pods: int) -> int:
-    """Count the pods of another workload, as ``Deployment/web``, also during a rollout."""
-    kind, _, _ = workload.partition("/")
-    return pods if kind in _STEADY_KINDS else _SURGE_FACTOR * pods
+def _count_surge(workload: tuple[str, str], pods: int, cluster: ClusterState) -> int:
+    """Count the most pods that a rollout of another workload adds: as many as run if unknown."""
+    kind, _, _ = workload[1].partition("/")
+    return 0 if kind in _STEADY_KINDS else cluster.surges.get(workload, pods)
 
 
 def _count_siblings(subject: Subject, pods: int) -> int:
