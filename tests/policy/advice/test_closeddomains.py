@@ -99,6 +99,26 @@ CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDoma
         IGNORING, required([among("zone-a", "zone-b")]), TAINTED_C,
         BY_TAINT, BY_TAINT,
     ),
+    "by taints, in a zone that affinity allows": (
+        spread(), required([among("zone-a", "zone-c", "zone-x")]), TAINTED_C,
+        limited("zone-c", number=1, reached=1, affinity=False),
+        limited("zone-c", number=1, reached=1, affinity=False),
+    ),
+    "by taints, in a zone that affinity does not exclude": (
+        spread(), required([{"key": ZONE, "operator": "NotIn", "values": ["zone-b"]}]), TAINTED_C,
+        limited("zone-c", number=1, reached=1, affinity=False),
+        limited("zone-c", number=1, reached=1, affinity=False),
+    ),
+    "by taints, in a zone that affinity excludes": (
+        spread(), required([{"key": ZONE, "operator": "NotIn", "values": ["zone-c"]}]), TAINTED_C,
+        None, None,
+    ),
+    "by taints, and another label is required": (
+        spread(),
+        {"nodeSelector": {"os": "linux"}},
+        [replace(one, labels={**one.labels, "os": "linux"}) for one in TAINTED_C],
+        None, limited("zone-c", number=1, reached=2, affinity=False),
+    ),
     "by a label that no index knows": (
         IGNORING, IN_WEB, [node("a1", "zone-a", pool="web"), *zones("b1")],
         None, limited("zone-b", number=1, reached=1),

@@ -66,7 +66,7 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
         [*OTHER_POOL, node("a2", "zone-a", pool="web")], True, False,
     ),
     "affinity that does not leave it out": (
-        judged(spread(), **required([among("zone-a", "zone-c")])), TAINTED_C, False, True
+        judged(spread(), **required([among("zone-a", "zone-c")])), TAINTED_C, True, True
     ),
     "affinity that leaves it out": (
         judged(spread(), **required([among("zone-a", "zone-b")])), TAINTED_C, False, False

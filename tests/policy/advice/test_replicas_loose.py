@@ -56,25 +56,41 @@ def test_a_skew_that_never_binds(judged: Subject, fires: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "keys", "kept"),
+    ("most", "strategy", "keys", "kept"),
     [
-        ({}, [], "only additional pods of a rollout from a domain"),
-        ({"rollingUpdate": {"maxSurge": 0}}, [], "a pod from no domain"),
-        ({"type": "Recreate"}, [], "a pod from no domain"),
-        ({}, ["pod-template-hash"], "a pod from no domain"),
+        (3, {}, [], "only additional pods of a rollout from a domain"),
+        (4, {}, [], "a pod from no domain"),
+        (
+            4,
+            {"rollingUpdate": {"maxSurge": 2}},
+            [],
+            "only additional pods of a rollout from a domain",
+        ),
+        (3, {"rollingUpdate": {"maxSurge": 0}}, [], "a pod from no domain"),
+        (3, {"type": "Recreate"}, [], "a pod from no domain"),
+        (3, {}, ["pod-template-hash"], "a pod from no domain"),
     ],
-    ids=["a surge", "no surge", "Recreate", "revisions apart"],
 )
 def test_additional_pods_of_a_rollout_are_kept_from_a_domain(
-    strategy: Json, keys: list[str], kept: str
+    most: int, strategy: Json, keys: list[str], kept: str
 ) -> None:
-    judged = deployed(spread(maxSkew=3, matchLabelKeys=keys), replicas=3, strategy=strategy)
+    judged = deployed(spread(maxSkew=most, matchLabelKeys=keys), replicas=3, strategy=strategy)
 
     (violation,) = check_rule("TSC112", judged, audit())
 
     assert violation.problem == (
-        f"maxSkew 3 allows all 3 replicas in one domain: the constraint keeps {kept}"
+        f"maxSkew {most} allows all 3 replicas in one domain: the constraint keeps {kept}"
     )
+
+
+def test_with_unknown_limits_a_rollout_may_double_the_pods() -> None:
+    judged = replace(deployed(spread(maxSkew=5), replicas=3), limits=None)
+    more = replace(deployed(spread(maxSkew=6), replicas=3), limits=None)
+
+    (kept,), (free,) = (check_rule("TSC112", one, audit()) for one in (judged, more))
+
+    assert kept.problem.endswith("keeps only additional pods of a rollout from a domain")
+    assert free.problem.endswith("keeps a pod from no domain")
 
 
 SCALED: dict[str, tuple[int, list[str]]] = {

@@ -13,6 +13,7 @@ from webhook.policy.placement.allowedvalues import (
     count_allowed_values,
     find_allowed,
     forbids_label,
+    requires_others,
 )
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import Demands, find_mismatch
@@ -96,6 +97,7 @@ def test_values_that_are_allowed_are_counted(
 ) -> None:
     assert find_allowed(ZONE, demands) == allowed
     assert find_allowed(ZONE, demands).count("abc") == number
+    assert not number or find_allowed(ZONE, demands).find_one("abc") in "abc"
     assert find_allowed(ZONE, demands).are_all is (allowed == NodeLabelValues(set(), but=True))
 
 
@@ -114,6 +116,24 @@ def test_values_that_are_allowed_are_counted(
 )
 def test_requirements_that_a_label_is_absent(demands: Demands, forbids: bool) -> None:
     assert forbids_label(ZONE, demands) is forbids
+
+
+@pytest.mark.parametrize(
+    ("demands", "others"),
+    [
+        (Demands(), False),
+        (Demands(IN_A, (term(NOT_A), term(ABSENT))), False),
+        (Demands((("pool", "gpu"),)), True),
+        (Demands(terms=(term(NOT_A), term(NOT_A, ARM))), True),
+        (
+            Demands(terms=(NodeSelectorTerm(match_fields=(requirement("metadata.name", "In"),)),)),
+            True,
+        ),
+    ],
+    ids=str,
+)
+def test_requirements_about_something_else_than_a_label(demands: Demands, others: bool) -> None:
+    assert requires_others(ZONE, demands) is others
 
 
 KEYS = st.sampled_from([ZONE, "arch"])

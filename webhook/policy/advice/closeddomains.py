@@ -13,7 +13,6 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterStat
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
 
 from msgspec.structs import replace
 
@@ -24,7 +23,12 @@ from webhook.policy.advice.reachabledomains import count_reachable, list_tainted
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.model import AFFINITY_POLICY, HONOR, TAINTS_POLICY, Constraint
-from webhook.policy.placement.allowedvalues import find_allowed
+from webhook.policy.placement.allowedvalues import (
+    ALL_VALUES,
+    NodeLabelValues,
+    find_allowed,
+    requires_others,
+)
 from webhook.policy.placement.nodes import (
     Demands,
     RejectionReason,
@@ -219,8 +223,8 @@ def _name_labels(subject: Subject) -> Iterator[str]:
 def _find_by_index(
     spread: SpreadConstraint, demands: Demands, facts: Facts
 ) -> ClosedDomains | None:
-    key, domains = spread.topology_key, len(facts.domains(spread.topology_key))
-    tainted = find_tainted(key, demands, facts)
+    key, known = spread.topology_key, facts.domains(spread.topology_key)
+    domains, tainted = len(known), find_tainted(key, demands, facts)
     # The allowed domains are all that the pod can reach; the others count in any case, unless
     # they are left out for their taints.
     allowed = None
@@ -234,22 +238,34 @@ def _find_by_index(
         closed = domains - left_out - allowed
         if closed > (0 if spread.honors_taints else tainted.number):
             return ClosedDomains((), closed, (), (AFFINITY_POLICY,), allowed)
-    if spread.honors_taints or (spread.honors_affinity and selects_nodes(demands)):
+    if spread.honors_taints or (spread.honors_affinity and requires_others(key, demands)):
         return None  # the tainted nodes do not count, or may not
+    if spread.honors_affinity:
+        counted = find_allowed(key, demands)
+        domains, tainted = counted.count(known), find_tainted(key, demands, facts, counted)
     if not 0 < tainted.number < domains:
         return None
     return dataclasses.replace(tainted, reached=domains - tainted.number)
 
 
-def find_tainted(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
-    """Find the domains of a topology key whose taints a pod does not tolerate, by an index."""
+def find_tainted(
+    key: str, demands: Demands, facts: Facts, counted: NodeLabelValues = ALL_VALUES
+) -> ClosedDomains:
+    """
+    Find the domains of a topology key whose taints a pod does not tolerate, by an index.
+
+    Args:
+        counted: The domains that count.
+    """
     found = ClosedDomains()
     for values, taint in list_tainted(key, demands, facts):
-        found = ClosedDomains(
-            found.values or tuple(islice(values, 1)),
-            found.number + len(values),
-            tuple(dict.fromkeys((*found.taints, render_taint(taint)))),
-        )
+        number = counted.count(values)
+        if number:
+            found = ClosedDomains(
+                found.values or (counted.find_one(values),),
+                found.number + number,
+                tuple(dict.fromkeys((*found.taints, render_taint(taint)))),
+            )
     return found
 
 

@@ -77,7 +77,10 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 def _name_kept(subject: Subject, spread: SpreadConstraint) -> str:
     """Name the pods that a constraint keeps from a domain although it allows all replicas there."""
-    if subject.surges and counts_revisions_together(spread.constraint, subject):
+    replicas = subject.most_replicas or 0
+    surge = subject.limits.resolve(replicas).surge if subject.limits else replicas
+    is_kept = subject.surges and spread.max_skew < replicas + surge
+    if is_kept and counts_revisions_together(spread.constraint, subject):
         return "only additional pods of a rollout from a domain"
     return "a pod from no domain"
 

@@ -38,6 +38,15 @@ class NodeLabelValues(NamedTuple):
         listed = sum(value in known for value in self.values)
         return len(known) - listed if self.but else listed
 
+    def find_one(self, known: Collection[str]) -> str:
+        """Find one of the values that ``count`` counts; there is one."""
+        if self.but:
+            return next(value for value in known if value not in self.values)
+        return min(value for value in self.values if value in known)
+
+
+ALL_VALUES = NodeLabelValues(frozenset(), but=True)
+
 
 def find_allowed(key: str, demands: Demands) -> NodeLabelValues:
     """Find the values of a label that nodeSelector and required node affinity allow."""
@@ -72,6 +81,15 @@ def forbids_label(key: str, demands: Demands) -> bool:
         one.key == key and one.operator == DOES_NOT_EXIST
         for term in _list_possible(demands)
         for one in term.match_expressions or ()
+    )
+
+
+def requires_others(key: str, demands: Demands) -> bool:
+    """Whether nodeSelector or required node affinity is also about something else than a label."""
+    terms = demands.terms or ()
+    return any(name != key for name, _ in demands.pairs) or any(
+        term.match_fields or any(one.key != key for one in term.match_expressions or ())
+        for term in terms
     )
 
 
