@@ -193,5 +193,5 @@ def _causes(listed: list[Mapping[str, str]]) -> Causes:
     return frozenset(
         (cause["reason"], cause["field"], cause["message"])
         for cause in listed
-        if LIST in cause["field"]
+        if LIST in cause.get("field", "")  # what is no matter of a field has none
     )
