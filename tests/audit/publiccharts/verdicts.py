@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.controlplane.api import Api, ApiError, Json, Reply
+from tests.controlplane.waiting import until
 from tests.docs.api_examples import API_EXAMPLES
 from webhook.manifests import Document, read_documents
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
@@ -27,7 +28,6 @@ from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath, is_object
 
 LIST = "topologySpreadConstraints"
-TRIES = 5  # of one request: a busy machine makes some of them fail
 SECONDS = 300  # of judging one project's objects; the most, 2 600 of Kyverno, took 3
 FINE, DENIED = 0, 1  # exit codes of ``validate``
 
@@ -172,14 +172,24 @@ def validated(objects: list[Json], version: str) -> list[Verdict]:
 
 
 def request_verdict(api: Api, obj: Json) -> Verdict:
-    """Get the verdict of the API server on an object, by a dry run; a fault of its own is none."""
+    """Get the verdict of the API server on an object, by a dry run."""
     try:
         path = api.collection_of(obj)
     except (ApiError, KeyError):  # it serves no such version, or no such kind in it
         return Verdict(HTTPStatus.NOT_FOUND, frozenset())
-    replies = (api.request("POST", path, obj, query={"dryRun": "All"}) for _ in range(TRIES))
-    judged = (verdict_of(one) for one in replies if one.status < HTTPStatus.INTERNAL_SERVER_ERROR)
-    return next(judged, Verdict(HTTPStatus.INTERNAL_SERVER_ERROR, frozenset()))
+
+    def judge() -> Verdict | None:
+        reply = api.request("POST", path, obj, query={"dryRun": "All"})
+        return None if _is_own_fault(reply) else verdict_of(reply)
+
+    return until(judge, "an answer of the API server about the object")
+
+
+def _is_own_fault(reply: Reply) -> bool:
+    """Whether an API server that has just started, or is busy, answers about itself."""
+    causes = reply.body.get("details", {}).get("causes", ())
+    is_about_fields = all("field" in cause for cause in causes)
+    return reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or not is_about_fields
 
 
 def verdict_of(reply: Reply) -> Verdict:
@@ -193,5 +203,5 @@ def _causes(listed: list[Mapping[str, str]]) -> Causes:
     return frozenset(
         (cause["reason"], cause["field"], cause["message"])
         for cause in listed
-        if LIST in cause.get("field", "")  # what is no matter of a field has none
+        if LIST in cause["field"]
     )
