@@ -22,7 +22,6 @@ from webhook.policy.kinds import (
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.podlabels import COMPLETION_INDEX
-from webhook.policy.rolloutlimits import DOUBLING, RolloutLimits
 
 JOB = GroupKind("batch", "Job")
 
@@ -261,63 +260,6 @@ def test_whether_rollouts_are_paused(written: Any, expected: bool) -> None:
 
 
 # the workload, and its limits; None if there are none
-LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
-    "a Deployment": (workload(), RolloutLimits("25%", "25%")),
-    "numbers": (
-        workload(strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}),
-        RolloutLimits(0, 2),
-    ),
-    "recreate": (workload(strategy={"type": "Recreate"}), None),
-    "a canary": (
-        workload(kind=ROLLOUT, strategy={"canary": {"maxSurge": 3}}), RolloutLimits(3, "25%")
-    ),
-    "a traffic router": (
-        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}}}), DOUBLING
-    ),
-    "a traffic router, and fewer stable pods with each step": (
-        workload(
-            kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}, "dynamicStableScale": True}}
-        ),
-        None,
-    ),
-    "a DeploymentConfig": (
-        workload(kind=DEPLOYMENT_CONFIG, strategy={"rollingParams": {"maxUnavailable": 0}}),
-        RolloutLimits("25%", 0),
-    ),
-    "a DeploymentConfig with a strategy of its own": (
-        workload(kind=DEPLOYMENT_CONFIG, strategy={"type": "Custom"}), None
-    ),
-    "a Rollout without a strategy": (workload(kind=ROLLOUT, strategy={}), None),
-    "no traffic router": (
-        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": None}}),
-        RolloutLimits("25%", "25%"),
-    ),
-    "blue and green": (workload(kind=ROLLOUT, strategy={"blueGreen": {}}), DOUBLING),
-    "a DaemonSet": (workload(kind=DAEMON_SET), RolloutLimits(0, 1)),
-    "a DaemonSet with a surge": (
-        workload(kind=DAEMON_SET, updateStrategy={"rollingUpdate": {"maxSurge": 1}}),
-        RolloutLimits(1, 1),
-    ),
-    "a DaemonSet on delete": (
-        workload(kind=DAEMON_SET, updateStrategy={"type": "OnDelete"}), None
-    ),
-    "a StatefulSet": (workload(kind=STATEFUL_SET), RolloutLimits(0, 1)),
-    "a StatefulSet with missing pods": (
-        workload(kind=STATEFUL_SET, updateStrategy={"rollingUpdate": {"maxUnavailable": "9%"}}),
-        RolloutLimits(0, "9%"),
-    ),
-    "a StatefulSet on delete": (
-        workload(kind=STATEFUL_SET, updateStrategy={"type": "OnDelete"}), None
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("written", "expected"), LIMITS.values(), ids=LIMITS.keys())
-def test_limits_of_rollouts(written: Json, expected: RolloutLimits | None) -> None:
-    custom = kind_of(written) in (ROLLOUT, DEPLOYMENT_CONFIG)
-    path = ("spec", "template") if custom else None
-
-    assert subject(written, path).limits == expected
 
 
 def test_volume_claims_are_seen() -> None:

@@ -46,7 +46,7 @@ def count_in_rollout(constraint: Constraint, subject: Subject) -> int | None:
         return replicas
     if not counts_revisions_together(constraint, subject):
         return replicas
-    return 2 * replicas if subject.limits and subject.limits.doubles else replicas + 1
+    return 2 * replicas if subject.doubles else replicas + 1
 
 
 def is_single_pod(subject: Subject) -> bool:

@@ -49,10 +49,10 @@ def _judge_replicas(
         return
     if any(find_conflicts(subject, context, replicas)):
         return  # TSC109 reports them
-    pods = 2 * replicas if _doubles(subject) else replicas + 1
+    pods = 2 * replicas if subject.doubles else replicas + 1
     needed = (
         f"all {replicas} new pods start beside the old ones"
-        if _doubles(subject)
+        if subject.doubles
         else f"maxUnavailable is 0 of {replicas} replicas, so the first new pod needs a place "
         "beside all old ones"
     )
@@ -85,15 +85,10 @@ def _has_place_now(subject: Subject, context: AdviceContext) -> bool:
 def _suggest(subject: Subject, index: int, context: AdviceContext) -> str:
     """Suggest to count each revision apart."""
     if Gate.MATCH_LABEL_KEYS not in context.gates:
-        if _doubles(subject):
+        if subject.doubles:
             return "# write a maxSkew that leaves room for the pods of both revisions"
         return "# let one pod be missing during a rollout: maxUnavailable: 1"
     return suggest_revision(subject.constraints[index], subject)
-
-
-def _doubles(subject: Subject) -> bool:
-    """Whether a rollout starts all new pods before it deletes an old one."""
-    return subject.limits is not None and subject.limits.doubles
 
 
 def list_apart(subject: Subject, context: AdviceContext) -> dict[int, str]:

@@ -313,6 +313,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         return self.limits is None or self.limits.adds_pods
 
     @property
+    def doubles(self) -> bool:
+        """Whether a rollout starts all new pods before it deletes an old one."""
+        return self.limits is not None and self.limits.doubles
+
+    @property
     def is_complete(self) -> bool:
         """Whether all its pods have a node, and it creates no other before one of them ends."""
         return self.has_all_pods and not self.surges
