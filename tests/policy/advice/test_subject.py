@@ -13,6 +13,7 @@ from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.runtimeclasses import RuntimeClass
 from webhook.policy.podlabels import JOB_NAME, WORKER_INDEX, WORKER_SET_NAME
+from webhook.policy.rolloutlimits import DOUBLING
 
 JOB = GroupKind("batch", "Job")
 
@@ -180,6 +181,14 @@ COMPLETE: dict[str, tuple[Json, list[RunningPods], bool]] = {
 @pytest.mark.parametrize(("obj", "pods", "expected"), COMPLETE.values(), ids=COMPLETE.keys())
 def test_whether_all_pods_have_a_node(obj: Json, pods: list[RunningPods], expected: bool) -> None:
     assert subject(obj, running=tuple(pods)).is_complete is expected
+
+
+def test_whether_a_rollout_doubles_the_pods() -> None:
+    rolling = subject(workload())
+
+    assert not rolling.doubles
+    assert not replace(rolling, limits=None).doubles
+    assert replace(rolling, limits=DOUBLING).doubles
 
 
 PARTIAL: dict[str, tuple[Json, bool]] = {
