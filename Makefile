@@ -163,12 +163,13 @@ soak: envtest  ## load and faults for an hour after 20 minutes; MINUTES=N or SEC
 		--seconds $(or $(SECONDS),$(if $(MINUTES),$$(($(MINUTES) * 60)),4800))
 
 .PHONY: check
-check: $(SETUP)  ## lint, format, types and imports; stops at the first failure
+check: $(SETUP)  ## lint, format, types, imports and structure; stops at the first failure
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(call quietly,$(BIN)/mypy)
 	@$(call quietly,$(BIN)/basedpyright)
 	@$(call quietly,$(BIN)/lint-imports --no-logo)
+	@$(call quietly,$(BIN)/python -m tests.structure)
 
 .PHONY: structure
 structure: $(SETUP)  ## print the parts of the product, the imports between them, and their bounds

@@ -7,7 +7,7 @@ import pytest
 
 from tests.build import constraint
 from webhook.audit.defaultedpods import DefaultedPods, count_defaulted
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance
 from webhook.policy.model import HOSTNAME, ZONE, Constraint, ObjectMeta, PodSpec, PodTemplate
 

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from webhook.audit.parts import share_pods
-from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.podlabels import REPLICATED_JOB, WORKER_INDEX

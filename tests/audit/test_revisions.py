@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from webhook.audit.revisions import MOST_REVISIONS, PodRevision, split_revisions
-from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.api.gates import Gates, resolve
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET

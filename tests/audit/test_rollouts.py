@@ -7,7 +7,8 @@ from tests.audit import world
 from tests.audit.world import gather, inventory, pod
 from webhook.audit.groups import ObjectKey
 from webhook.audit.rollouts import mark_replaced
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import ObjectMeta, PodTemplate
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance, read_provenance
 from webhook.policy.model import DO_NOT_SCHEDULE
 

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import SnapshotWorkload
 from webhook.audit.snapshotpods import SnapshotPod
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
 from webhook.policy.podlabels import find_owner_by_labels

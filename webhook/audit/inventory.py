@@ -33,8 +33,9 @@ from webhook.cluster.quota import NamespaceSizeError
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.podcount import JOBS
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.scaling import Autoscaler, find_range
-from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
+from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.gangs import group_name
 from webhook.policy.kinds import DEFAULT_NAMESPACE, JOB_SET

@@ -7,7 +7,8 @@ known, and otherwise by the labels of the templates.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
 from webhook.policy.podlabels import LEADER_INDEX, REPLICATED_JOB, WORKER_INDEX
 

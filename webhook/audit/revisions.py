@@ -16,7 +16,8 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import Constraint
 from webhook.policy.placement.spreads import resolve_constraints

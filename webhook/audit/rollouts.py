@@ -20,7 +20,8 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import ObjectKey, controller_of, key_of
 from webhook.audit.snapshot import REVISION_ANNOTATIONS, SnapshotWorkload
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DEFAULT_NAMESPACE, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from webhook.policy.nextrevision import PartitionedRevisions, find_ordinals
 from webhook.policy.podlabels import revision_key

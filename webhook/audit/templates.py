@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from webhook.audit.groups import ObjectKey, key_of, key_of_reference, template_of
 from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import Snapshot, SnapshotWorkload
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.model import ObjectMeta
 
 EVERY_NAMESPACE = ""  # in place of a name

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.build import CONTROLLERS, NAMESPACE, FakeFacts, Json, default, policy, profile, spread
 from tests.policy.advice.subjects import THREE, audit, running
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.model import Constraint, LabelSelector, Node, ObjectMeta, OwnerReference
 

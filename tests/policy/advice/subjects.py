@@ -15,9 +15,10 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES, Check
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.scaling import find_range
 from webhook.policy.advice.storage import StorageClass
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.kinds import (

@@ -21,7 +21,8 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
 from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject, SubjectPod, SubjectSpec
 from webhook.policy.api.rules import ValidationOptions, check
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, STATEFUL_SET

@@ -11,7 +11,8 @@ from tests.policy.advice.subjects import (
     subject,
 )
 from webhook.policy.advice.defaulting import completes_selectors
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.model import PodTemplate

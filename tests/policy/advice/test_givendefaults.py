@@ -6,7 +6,8 @@ from tests.policy.advice.defaulted import HARD, counting, defaulted, giving, kno
 from tests.policy.advice.subjects import THREE, audit, deployed, running
 from webhook.policy import render
 from webhook.policy.advice.givendefaults import NOTHING_GIVEN, list_defaults
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import Merge, Mode, Policy
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance, digest
 from webhook.policy.model import HOSTNAME, ZONE, PodTemplate

@@ -13,7 +13,8 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import GroupKind

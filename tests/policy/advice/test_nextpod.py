@@ -27,8 +27,9 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.findings import WAIT_FOR_NODES
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE

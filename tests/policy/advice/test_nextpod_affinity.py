@@ -14,7 +14,8 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from tests.policy.advice.test_nextpod import HOST, SOFT
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.podlabels import TEMPLATE_HASH
 

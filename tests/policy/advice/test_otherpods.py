@@ -15,7 +15,8 @@ from webhook.policy.advice.otherpods import (
     suggest_about_others,
     suggest_own_selector,
 )
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.placement.tallies import PodTally
 
 NODES = zones("a1", "b1", "c1")

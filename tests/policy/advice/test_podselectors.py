@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import deployed, running, subject
 from webhook.policy.advice.podselectors import correct_requirements, list_shared_labels
-from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.model import GroupKind, LabelSelector, LabelSelectorRequirement, ObjectMeta
 from webhook.policy.podlabels import PER_POD_KEYS
 

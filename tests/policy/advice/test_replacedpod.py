@@ -21,8 +21,9 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.replacedpod import remove_first
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, LabelSelector, Node
 from webhook.policy.nextrevision import PartitionedRevisions

@@ -20,8 +20,9 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.storage import StorageClass
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, LabelSelector, Node, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, Json, spread
 from tests.policy.advice.subjects import THREE, audit, check_rule, judged, running, zones
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, read_affinity
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Node
 
 WEB: Json = {"matchLabels": {"app": "web"}}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, Json, spread
 from tests.policy.advice.subjects import audit, judged, node, running
 from webhook.policy.advice.requiredaffinity import read_affinity
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.model import HOSTNAME, ZONE, LabelSelector, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod

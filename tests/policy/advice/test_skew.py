@@ -18,7 +18,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.carriedconstraints import AWAIT_ROLLOUT
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.kinds import DAEMON_SET, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 

@@ -18,7 +18,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.advise import advise
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Constraint, Node

@@ -5,8 +5,9 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, Json, owned_by, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, worker_set, workload
 from webhook.policy.advice.podaffinity import PodAntiAffinity
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, RunningPods, Subject
+from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, Subject
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.daemondemands import daemon_demands

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.subject import RunningPods
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.model import HONOR, IGNORE, Constraint
 from webhook.policy.selectors import merge_match_label_keys
 

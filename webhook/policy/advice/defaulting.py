@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import RuleViolation, join_names
 from webhook.policy.advice.restarts import suggest_restart
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import (

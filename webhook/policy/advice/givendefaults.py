@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.fields import counts_revisions_together
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.selectors import merge_match_label_keys

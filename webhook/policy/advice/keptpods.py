@@ -14,7 +14,8 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of
 from webhook.policy.advice.placing import accepts_pod
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET

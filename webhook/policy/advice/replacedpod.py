@@ -19,7 +19,8 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import adds_revision, build_added_pod
 from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.placing import accepts_pod
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.runningpods import RunningPods
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.nextrevision import find_ordinals

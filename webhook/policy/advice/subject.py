@@ -13,9 +13,10 @@ from webhook.policy import kinds
 from webhook.policy.advice.podaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.podgroups import PodGroup
+from webhook.policy.advice.runningpods import RunningPods
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.labelvalues import LabelValues, find_values, renew_labels
-from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
+from webhook.policy.model import Constraint, GroupKind, ObjectMeta
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.daemondemands import daemon_demands
@@ -59,36 +60,6 @@ class SubjectPod(SchedulingPod, frozen=True, rename="camel", gc=False):
     """A pod or pod template, with the fields that advice needs."""
 
     spec: SubjectSpec | None = None
-
-
-class RunningPods(msgspec.Struct, frozen=True):
-    """
-    Running or pending pods of a workload that are alike.
-
-    Attributes:
-        pod: One of them; the others have the same labels, constraints and owner.
-        nodes: Node name -> pods on it, at least 1; pods without a node are under ``""``.
-        replaced: Whether a rollout that runs is about to delete them.
-        unordered: Whether a rollout runs of which the newest revision is not known, so that it may
-            be about to delete them.
-        awaits_spread: Whether kube-scheduler finds no node for them, also by their constraints.
-    """
-
-    pod: PodTemplate
-    nodes: Mapping[str, int]
-    replaced: bool = False
-    unordered: bool = False
-    awaits_spread: bool = False
-
-    @property
-    def number(self) -> int:
-        """Number of pods; at least 1."""
-        return sum(self.nodes.values())
-
-    @property
-    def placed(self) -> int:
-        """Number of pods that have a node."""
-        return self.number - self.nodes.get("", 0)
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
