@@ -98,6 +98,13 @@ def test_where_ranks_change_nothing_the_skew_is_the_same() -> None:
     assert found.sentence.endswith("if all had one, skew of zone 1 -> 1 as well")
 
 
+def test_a_skew_that_is_not_determined_is_not_the_same() -> None:
+    found = report(pods_on(("a1", "a2", "b1", "c1")), replicas=3)
+
+    assert found is not None
+    assert found.sentence.endswith("if all had one, skew of zone 1 -> 0 instead of 0 (0 to 2)")
+
+
 UNREADY = {
     1: "1 of 3 removed pods is not ready: such pods go first, whatever their rank",
     2: "2 of 3 removed pods are not ready: such pods go first, whatever their rank",

@@ -20,6 +20,8 @@ from webhook.explain.removal import (
     WorkloadPods,
     find_owner,
 )
+from webhook.explain.removalchoice import RemovalChoice
+from webhook.explain.removalorder import RemovalGroup
 from webhook.explain.revisionsizes import RevisionSize
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.policy.placement.census import ObservedPod
@@ -128,7 +130,8 @@ def test_ties_are_named() -> None:
         "which 2 of these 3 pods the controller removes is not determined, since they are "
         "equal in all that it compares: a, b, c"
     )
-    assert workload(*pods).find_surplus(1) == Surplus(tuple(pods[:2]), (note,))
+    choice = RemovalChoice(RemovalGroup(tuple(pods)), 2)
+    assert workload(*pods).find_surplus(1) == Surplus(tuple(pods[:2]), (note,), choice)
 
 
 def test_to_remove_all_nothing_is_undetermined() -> None:

@@ -82,10 +82,11 @@ def test_of_several_conditions_the_first_counts() -> None:
     assert not is_ready(both)
 
 
-def test_equal_pods_are_one_group_in_their_order() -> None:
-    pods = (pod("b", "n1"), pod("c", "n2"), pod("a", "n3"))
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_equal_pods_are_one_group_by_name(order: tuple[int, ...]) -> None:
+    pods = (pod("a", "n3"), pod("b", "n1"), pod("c", "n2"))
 
-    assert order_pods(pods, pods, NOW) == [RemovalGroup(pods)]
+    assert order_pods([pods[at] for at in order], pods, NOW) == [RemovalGroup(pods)]
 
 
 def test_pods_in_a_circle_are_one_group() -> None:

@@ -2,12 +2,16 @@
 
 from msgspec.structs import replace
 
+from tests.explain.observed import make_pod
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.keynames import SHORT_NAMES
+from webhook.explain.removalchoice import RemovalChoice, SkewBounds
+from webhook.explain.removalorder import RemovalGroup
 from webhook.explain.replicaskew import (
     DomainReplicas,
     SkewChange,
+    add_bounds,
     add_replicas,
     describe_skews,
 )
@@ -46,6 +50,19 @@ def test_counted_pods_that_are_the_replicas() -> None:
     assert not change.counts_others
 
 
+def test_the_skews_have_bounds_where_it_is_not_determined_which_pods_go() -> None:
+    # One of three equal pods goes. The constraint also counts a pod of another workload in b, and
+    # pods on nodes without the key are in no domain.
+    pods = tuple(make_pod(name, node) for name, node in [("w1", "n1"), ("w2", "n1"), ("w3", "n3")])
+    (tally,) = scenario(NODES, spread_over(), pods={"n1": 1, "n2": 1}).placement().tallies.hard
+    after = {"n1": 1, "n3": 1}
+    choice = RemovalChoice(RemovalGroup(pods), 1)
+
+    change = add_bounds(CHANGE, (tally, tally), NODES, after, choice)
+
+    assert (change.bounds, change.replicas_bounds) == (SkewBounds(0, 1), SkewBounds(1, 2))
+
+
 def test_skews_in_a_sentence() -> None:
     alike = replace(CHANGE, replicas_before=0, replicas_after=1)
 
@@ -53,3 +70,12 @@ def test_skews_in_a_sentence() -> None:
     assert describe_skews([replace(CHANGE, replicas_after=3)], SHORT_NAMES) == (
         "; skew of its own pods by zone 0 -> 3, of the counted pods 0 -> 1"
     )
+
+
+def test_bounds_in_a_sentence() -> None:
+    bounds = SkewBounds(0, 2)
+    change = replace(CHANGE, bounds=bounds, replicas_after=1, replicas_bounds=bounds)
+
+    assert describe_skews([change], SHORT_NAMES) == "; skew of zone 0 -> 1 (0 to 2)"
+    certain = replace(change, bounds=SkewBounds(1, 1), replicas_bounds=SkewBounds(1, 1))
+    assert describe_skews([certain], SHORT_NAMES) == "; skew of zone 0 -> 1"

@@ -12,14 +12,15 @@ from msgspec.structs import replace
 from tests.explain.observed import make_pod
 from tests.explain.scenarios import scenario, scenarios, with_census
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.explain.newpods import TRIED_TWICE
+from webhook.explain.newpods import TRIED_TWICE, NewPod
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.removal import RemovalOrder, WorkloadPods
+from webhook.explain.revisionsizes import RevisionSize
 from webhook.explain.rollout import count_lost, roll_out
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector, Node
-from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rolloutlimits import RolloutLimits
 
@@ -187,6 +188,39 @@ def test_pods_above_the_scale_are_removed() -> None:
     assert (rollout.running, rollout.removed) == (4, ("web-2", "web-1", "web-0"))
     assert (rollout.placed, rollout.pending, rollout.notes) == ({}, 0, ())
     assert end.placement().tallies.hard[0].pods == {"b": 2, "c": 2}
+
+
+EQUAL_PODS = [make_pod(f"web-{number}", place) for number, place in enumerate(("n1", "n2", "n4"))]
+FOUR = (*THREE, node("n4", "a"))
+
+
+def test_where_it_is_not_determined_which_pods_go_the_skew_has_bounds() -> None:
+    # Another pod in zone c keeps the counted pods from being the workload's own.
+    running = {"n1": 1, "n2": 1, "n4": 1}
+    before = with_census(
+        scenario(FOUR, spread_over(), spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)),
+        Census([*EQUAL_PODS, make_pod("other", "n3", owner="other")]),
+    )
+
+    rollout, *_ = roll_out(before, [Scale(2)], 2, running, workload(EQUAL_PODS))
+
+    assert rollout.sentence.endswith(
+        "2 would run; skew of its own pods by zone 2 -> 1 (1 to 2), of the counted pods 1 -> 0 "
+        "(0 to 2); skew of its own pods by zone 2 -> 1 (1 to 2), of the counted pods 1 -> 0 "
+        "(0 to 2)"
+    )
+
+
+def test_where_new_pods_are_placed_too_the_skew_has_no_bounds() -> None:
+    before = with_census(scenario(FOUR, spread_over()), Census(EQUAL_PODS))
+    new = NewPod(before.pod, before.spreads)
+    sets = (RevisionSize("web-1", 2, new), RevisionSize("web-2", 1, new))
+    web = replace(workload(EQUAL_PODS), sets=sets)
+
+    rollout, *_ = roll_out(before, [], 3, {"n1": 1, "n2": 1, "n4": 1}, web)
+
+    assert (rollout.removed, sum(rollout.placed.values())) == (("web-0",), 1)
+    assert [skew.bounds for skew in rollout.skews] == [None]
 
 
 def test_a_rolling_update_that_is_stuck_keeps_its_old_pods() -> None:

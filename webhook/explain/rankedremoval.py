@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from webhook.explain.keynames import KeyNames
 from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.removalorder import is_ready
-from webhook.explain.replicaskew import SkewChange
+from webhook.explain.replicaskew import SkewChange, describe_range
 from webhook.explain.rollout import (
     RankedRemoval,
     RemovedPod,
@@ -127,8 +127,9 @@ def _summarize(
 
 
 def _compare_skews(now: SkewChange, then: SkewChange, names: KeyNames) -> str:
-    rest = " as well" if now.after == then.after else f" instead of {now.after}"
-    return f"skew of {names.short(then.topology_key)} {then.before} -> {then.after}{rest}"
+    before, after = (describe_range(skew.after, skew.bounds) for skew in (now, then))
+    rest = " as well" if before == after else f" instead of {before}"
+    return f"skew of {names.short(then.topology_key)} {then.before} -> {after}{rest}"
 
 
 def _describe_unready(removed: Sequence[RemovedPod]) -> Iterator[str]:

@@ -13,12 +13,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import islice
+from itertools import accumulate, islice
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import ALIKE, NewPod, PodSuccession
+from webhook.explain.removalchoice import RemovalChoice
 from webhook.explain.removalorder import (
     NOTHING_JOINED,
     RemovalGroup,
@@ -28,7 +29,6 @@ from webhook.explain.removalorder import (
 )
 from webhook.explain.revisionsizes import RevisionSize, list_missing
 from webhook.explain.runningupdate import RunningUpdate
-from webhook.policy.advice.findings import join_names
 from webhook.policy.completionindexes import read_index
 from webhook.policy.kinds import REPLICA_SET
 from webhook.policy.placement.census import ObservedPod
@@ -69,10 +69,13 @@ class Surplus(msgspec.Struct, frozen=True):
     Attributes:
         pods: In the order of removal.
         notes: Where the choice is not determined, or is not known; sentences.
+        choice: Which of them could be others; None if all are determined, or if several
+            ReplicaSets have such a choice.
     """
 
     pods: tuple[ObservedPod, ...] = ()
     notes: tuple[str, ...] = ()
+    choice: RemovalChoice | None = None
 
     @property
     def outcome(self) -> tuple[frozenset[str | None], tuple[str, ...]]:
@@ -168,7 +171,9 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
                 for other in _lose_others(pods, removed)
             )
         )
-        return Surplus(removed, tuple(dict.fromkeys(notes)))
+        choices = [surplus.choice for surplus in found if surplus.choice]
+        choice = choices[0] if len(choices) == 1 else None
+        return Surplus(removed, tuple(dict.fromkeys(notes)), choice)
 
     def _select_set(self, name: str) -> "WorkloadPods":
         """Return the pods of one ReplicaSet."""
@@ -238,10 +243,14 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
             groups = order_pods(rest, related, self.now, self.newest, self.joined)
             removed += [pod for group in groups for pod in group.pods][:burst]
             if len(removed) == number:
-                return Surplus(tuple(removed), tuple(self._list_notes(groups, burst)))
+                choice = _find_choice(groups, burst)
+                notes = tuple(self._list_notes(groups, choice))
+                return Surplus(tuple(removed), notes, choice)
             names.update(pod.metadata.name for pod in removed)
 
-    def _list_notes(self, groups: Sequence[RemovalGroup], number: int) -> Iterable[str]:
+    def _list_notes(
+        self, groups: Sequence[RemovalGroup], choice: RemovalChoice | None
+    ) -> Iterable[str]:
         if self.order is RemovalOrder.UNKNOWN:
             yield "which pods the controller removes is not known: the order of ReplicaSets is used"
         if any(is_older(pod, self.newest) for group in groups for pod in group.pods):
@@ -249,10 +258,8 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
                 "a rollout is running: pods of older ReplicaSets are removed first, and the "
                 "controller may scale several ReplicaSets at once"
             )
-        for group in groups:
-            if 0 < number < len(group.pods):
-                yield _describe_choice(group, number)
-            number -= len(group.pods)
+        if choice is not None:
+            yield choice.describe()
 
 
 def _lose_others(pods: WorkloadPods, removed: Sequence[ObservedPod]) -> Iterator[WorkloadPods]:
@@ -272,15 +279,9 @@ def find_owner(pod: ObservedPod) -> str:
     return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
 
 
-def _describe_choice(group: RemovalGroup, number: int) -> str:
-    """Explain that not all pods of a group are removed."""
-    names = join_names([pod.metadata.name or "" for pod in group.pods], most=6)
-    reason = (
-        "they are equal in all that it compares"
-        if group.equal
-        else "the result of its sort depends on the order before"
-    )
-    return (
-        f"which {number} of these {len(group.pods)} pods the controller removes is not "
-        f"determined, since {reason}: {names}"
-    )
+def _find_choice(groups: Sequence[RemovalGroup], number: int) -> RemovalChoice | None:
+    """Find the group of which some pods, and not all, are among the first; None without one."""
+    starts = accumulate((len(group.pods) for group in groups), initial=0)
+    first = ((group, number - start) for group, start in zip(groups, starts, strict=False))
+    found = (RemovalChoice(group, left) for group, left in first if 0 < left < len(group.pods))
+    return next(found, None)

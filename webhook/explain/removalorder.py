@@ -116,7 +116,8 @@ def _split(pods: Sequence[_RankedPod], now: float) -> Iterator[RemovalGroup]:
     no more exactly if all of them go before all others.
     """
     _score_times(pods, _read_ready, now, lambda alike: _score_restarts(alike, now))
-    ordered = sorted(pods, key=lambda ranked: ranked.score)
+    # By name, so that a choice that is not determined is the same for any order of the input.
+    ordered = sorted(pods, key=lambda ranked: (ranked.score, ranked.pod.metadata.name or ""))
     total = start = 0
     for end, ranked in enumerate(ordered, start=1):
         total += ranked.score

@@ -12,7 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.keynames import KeyNames
+from webhook.explain.removalchoice import RemovalChoice, SkewBounds
 from webhook.policy.model import Node
+from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.tallies import PodTally
 
 
@@ -41,6 +43,8 @@ class SkewChange(msgspec.Struct, frozen=True, rename="camel"):
         replicas_before: The skew of the workload's own pods, counted or not.
         replicas_after: The same after the rollout.
         domains: The values that have pods or are domains, sorted.
+        bounds: Those of ``after``, if it is not determined which pods are removed; None otherwise.
+        replicas_bounds: Those of ``replicas_after``, likewise.
     """
 
     index: int
@@ -50,6 +54,8 @@ class SkewChange(msgspec.Struct, frozen=True, rename="camel"):
     replicas_before: int = 0
     replicas_after: int = 0
     domains: tuple[DomainReplicas, ...] = ()
+    bounds: SkewBounds | None = None
+    replicas_bounds: SkewBounds | None = None
 
     @property
     def counts_others(self) -> bool:
@@ -85,6 +91,43 @@ def add_replicas(
     )
 
 
+def add_bounds(
+    change: SkewChange,
+    tallies: tuple[PodTally, PodTally],
+    nodes: Iterable[Node],
+    replicas: Mapping[str, int],
+    choice: RemovalChoice,
+) -> SkewChange:
+    """
+    Add the bounds of the skews after a removal that is not determined; O(nodes).
+
+    Args:
+        tallies: Those of the constraint after the removal, in all domains, and in those that count
+            for the skew.
+        nodes: All nodes after it.
+        replicas: Node name -> pods of the workload after it.
+    """
+    counted, reachable = tallies
+    sizes = reachable.domains.sizes
+    values = {node.name: node.labels.get(change.topology_key, "") for node in nodes}
+
+    def find_domain(pod: ObservedPod) -> str | None:
+        value = counted.domains.values.get(pod.spec.node_name or "")
+        counts = pod.counts and counted.spread.counts(pod.metadata.labels or {})
+        return value if counts and value in sizes else None
+
+    def find_value(pod: ObservedPod) -> str | None:
+        return values.get(pod.spec.node_name or "") or None
+
+    pods = {value: number for value, number in reachable.pods.items() if value in sizes}
+    own = {value: number for value, number in count_values(values, replicas).items() if value}
+    return replace(
+        change,
+        bounds=choice.bound(pods, sizes, find_domain),
+        replicas_bounds=choice.bound(own, sizes, find_value),
+    )
+
+
 def count_values(values: Mapping[str, str], pods: Mapping[str, int]) -> Counter[str]:
     """Count pods by a label of their nodes: node name -> value, and node name -> pods."""
     found = Counter[str]()
@@ -108,14 +151,20 @@ def describe_skews(skews: Iterable[SkewChange], names: KeyNames) -> str:
     Args:
         names: The names of label keys.
     """
-    return "".join(
-        describe_skew(
-            names.short(skew.topology_key),
-            f"{skew.replicas_before} -> {skew.replicas_after}",
-            f"{skew.before} -> {skew.after}",
-        )
-        for skew in skews
-    )
+    return "".join(_describe_change(skew, names.short(skew.topology_key)) for skew in skews)
+
+
+def _describe_change(skew: SkewChange, name: str) -> str:
+    own = describe_range(skew.replicas_after, skew.replicas_bounds)
+    counted = describe_range(skew.after, skew.bounds)
+    return describe_skew(name, f"{skew.replicas_before} -> {own}", f"{skew.before} -> {counted}")
+
+
+def describe_range(skew: int, bounds: SkewBounds | None) -> str:
+    """Describe a skew with its bounds, as ``0 (0 to 2)``; without them if it is certain."""
+    if bounds is None or bounds.least == bounds.most:
+        return f"{skew}"
+    return f"{skew} ({bounds.least} to {bounds.most})"
 
 
 def describe_skew(name: str, own: str, counted: str) -> str:

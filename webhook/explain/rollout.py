@@ -21,8 +21,9 @@ from webhook.explain.newpods import (
     place_pods,
 )
 from webhook.explain.removal import Surplus, WorkloadPods
+from webhook.explain.removalchoice import RemovalChoice
 from webhook.explain.removedpods import remove_pods
-from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
+from webhook.explain.replicaskew import SkewChange, add_bounds, add_replicas, describe_skews
 from webhook.explain.revisionsizes import describe_sizes
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.explain.surge import ReplacedPods, continue_update
@@ -163,6 +164,8 @@ def roll_out(
     after.subtract(bound)
     before = msgspec.structs.replace(scenario, pod=end.pod, spreads=end.spreads)
     skews = compare_skews(before, end, running, after)
+    if done.surplus.choice:
+        skews = _bound_skews(skews, end, after, done.surplus.choice)
     rollout = Rollout(
         sentence=(
             f"{describe_edits(edits, scenario.names)}: "
@@ -200,7 +203,9 @@ def _replace_pods(
         *describe_choice(changed, missing, new_pods, placement.placed),
     )
     pending = missing - placement.placed.total()
-    return ReplacedPods(Surplus(surplus.pods, notes), placement, pending, replicas)
+    # Where new pods go depends on the choice, so that their skew has no bounds here.
+    choice = None if missing else surplus.choice
+    return ReplacedPods(Surplus(surplus.pods, notes, choice), placement, pending, replicas)
 
 
 def count_lost(
@@ -246,6 +251,17 @@ def compare_skews(
             (replicas_before, replicas_after),
         )
         for then, now in zip(first, second, strict=True)
+    )
+
+
+def _bound_skews(
+    skews: Sequence[SkewChange], end: Scenario, replicas: Mapping[str, int], choice: RemovalChoice
+) -> tuple[SkewChange, ...]:
+    """Add the bounds of the skews after a removal; ``replicas``: node name -> pods after it."""
+    tallies = zip(end.placement().tallies.by_index, _tally_reachable(end), strict=True)
+    return tuple(
+        add_bounds(skew, tally, end.topology.nodes, replicas, choice)
+        for skew, tally in zip(skews, tallies, strict=True)
     )
 
 
