@@ -216,6 +216,13 @@ SHOWN: dict[str, tuple[list[Json], list[Node], bool, str]] = {
     "a tainted zone, which another finding is about": (
         [least(5)], [*zones("a1", "b1"), node("c1", "zone-c", GPU)], False, "minDomains: 2"
     ),
+    "a tainted zone of another constraint, whose finding lowers its minDomains, too": (
+        [least(5, topologyKey="room", nodeTaintsPolicy="Honor"), least(3)],
+        [node("a1", "zone-a", room="1"), node("a2", "zone-a", room="2"),
+         node("b1", "zone-b", room="3"), node("b2", "zone-b", room="4"),
+         node("c1", "zone-c", GPU, room="5")],
+        False, "minDomains: 4",
+    ),
     "a tainted zone beside which all fit, so that no other finding is about it": (
         [spread(maxSkew=3, matchLabelKeys=["pod-template-hash"]),
          spread(topologyKey="cap", minDomains=3, matchLabelKeys=["pod-template-hash"])],

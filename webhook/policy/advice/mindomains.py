@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
-from webhook.policy.advice.closeddomains import name_requirements
+from webhook.policy.advice.closeddomains import name_requirements, open_domains
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import counts_itself, hard_constraints
 from webhook.policy.advice.daemonpods import WAITING_SURGE
@@ -107,8 +107,8 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
     Suggest the number of domains as minDomains, if all replicas then have a place in every order.
 
     Otherwise a soft constraint is suggested: with the minimum of the domains that there are,
-    another constraint may leave replicas Pending. Closed domains are left out if TSC105 or TSC116
-    reports them.
+    another constraint may leave replicas Pending. What TSC105 and TSC116 report is supposed to be
+    corrected as they suggest, so that the order of the corrections does not matter.
 
     Args:
         left: Number of domains that the pods can go to, whatever the state of the nodes.
@@ -120,11 +120,14 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
         changed = replace(changed, replicas=2, scaling=None)  # its pod, and that of a rollout
     if context.cluster is None or not context.cluster.topology.nodes:
         return member("minDomains", left)
-    is_reported = next(list_closed(changed, context), None) is not None
-    orders = read_orders(changed, context, leaves_out_closed=is_reported, whatever_state=True)
+    reported = [*list_closed(changed, context)]
+    for spread, closed in reported:
+        constraints[spread.index] = open_domains(constraints[spread.index], closed)
+    opened = changed.with_constraints(tuple(constraints))
+    orders = read_orders(opened, context, leaves_out_closed=bool(reported), whatever_state=True)
     if orders and orders.all_fit():
         return member("minDomains", left)
-    return suggest_soft(constraints[index], subject)
+    return suggest_soft(subject.constraints[index], subject)
 
 
 def _report_surge(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
