@@ -175,6 +175,9 @@ def test_all_taints_are_named(make: Any) -> None:
     (violation,) = check_rule("TSC105", judged(spread()), make([*TAINTED_C, SPOT_D]))
 
     assert "(gpu=a100:NoSchedule, spot:NoExecute) form 2 domains" in violation.problem
+    assert violation.brief == (
+        "tainted nodes form 2 domains (zone-c and 1 more), always counted as empty"
+    )
 
 
 @pytest.mark.parametrize(("without", "fields"), [(ZONE, ["nodeTaintsPolicy"]), ("rack", [])])

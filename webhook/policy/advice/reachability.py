@@ -66,7 +66,8 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
             f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}"
             f"{describe_few(subject, spread.index, closed)}",
             instead,
-            f"tainted nodes form {domains} ({clip(closed.values[0], 30)}), {counted}",
+            f"tainted nodes form {domains} ({join_names([clip(closed.values[0], 30)], closed.number)}), "
+            f"{counted}",
         )
 
 
