@@ -20,6 +20,7 @@ def count_placed(
     *,
     constraints: Sequence[Constraint] | None = None,
     before: Sequence[str] = (),
+    followed: str = "",
 ) -> set[int]:
     """
     Count the replicas that have a place, in each order; pods without one are tried again.
@@ -28,6 +29,7 @@ def count_placed(
         most: Number of replicas to place.
         constraints: Those of the pods; None for the subject's own.
         before: Nodes of pods that are there already.
+        followed: A topology key in one domain of which all pods are; empty without one.
     """
     pod, topology = next_pod(advised), Topology(nodes)
     chosen = advised.constraints if constraints is None else tuple(constraints)
@@ -41,7 +43,12 @@ def count_placed(
             for one, number in zip(nodes, state, strict=True):
                 census.add(NAMESPACE, pod.labels, one.name, number)
             tallies = tally_constraints(pod, spreads, topology, census)
-            passing = place_pod(tallies, topology, refused).passing
+            used = {one.labels.get(followed) for one, n in zip(nodes, state, strict=True) if n}
+            passing = [
+                name
+                for name in place_pod(tallies, topology, refused).passing
+                if not followed or _follows(topology.by_name[name].labels.get(followed), used)
+            ]
             if not passing:
                 ends.add(placed)
             following |= {
@@ -50,3 +57,8 @@ def count_placed(
             }
         states = following
     return ends | ({most} if states else set())
+
+
+def _follows(value: str | None, used: set[str | None]) -> bool:
+    """Whether a pod with required affinity to its like can go to a topology value."""
+    return value is not None and used <= {value}

@@ -49,8 +49,16 @@ BY_JOB = spread(matchLabelKeys=[JOB_NAME])
 RECREATE: Json = {"strategy": {"type": "Recreate"}}
 SURGE: Json = {"rollingUpdate": {"maxUnavailable": 0}}
 APART = spread(matchLabelKeys=["statefulset.kubernetes.io/pod-name"])
+KEYS = (ZONE, HOSTNAME, "rack")
 SHOP = {"Deployment/shop": {"app": "shop"}}
 ELSEWHERE = spread(labelSelector={"matchLabels": SHOP["Deployment/shop"]})
+
+
+def follow(key: str) -> Json:
+    """Make the affinity of web pods to each other in a domain of a key."""
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "web"}}}
+    among = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return {"affinity": {"podAffinity": among}}
 
 
 def cordon(one: Node) -> Node:
@@ -186,6 +194,18 @@ def test_cordoned_nodes_are_closed_and_count() -> None:
     assert fit(deployed(spread(), HOST, replicas=2), drained) is True
 
 
+def test_where_pods_follow_each_other_each_group_of_nodes_has_to_have_room() -> None:
+    four = deployed(TWO_ON_A_NODE, replicas=4, template_spec=follow(ZONE), **RECREATE)
+    two = deployed(TWO_ON_A_NODE, replicas=2, template_spec=follow(ZONE), **RECREATE)
+
+    assert fit(four, audit(zones("a1", "a2", "b1", "b2"))) is True
+    assert fit(four, audit(UNEVEN)) is False, "the first pod may choose zone-a"
+    assert fit(two, audit(UNEVEN)) is True
+    many = [node(f"n{number}", "zone-a") for number in range(101)]
+    apart = deployed(spread(), template_spec=follow(HOSTNAME))
+    assert fit(apart, audit(many)) is None, "too many groups"
+
+
 # subject, values to try, the first that fits
 SKEWS: dict[str, tuple[Subject, range, int | None]] = {
     "the example of TSC109": (deployed(spread(), HOST), range(2, 6), 3),
@@ -218,9 +238,6 @@ def test_advice_holds_now_and_once_all_nodes_return() -> None:
     assert later.all_fit() is True
 
 
-KEYS = (ZONE, HOSTNAME, "rack")
-
-
 @st.composite
 def some_nodes(draw: st.DrawFn) -> list[Node]:
     """Draw nodes, some of which lack keys, are tainted or cordoned, or belong to another pool."""
@@ -250,18 +267,18 @@ def some_constraints(draw: st.DrawFn) -> list[Json]:
     return made
 
 
-@given(some_nodes(), some_constraints(), st.integers(2, 6))
+@given(some_nodes(), some_constraints(), st.integers(2, 6), st.sampled_from(["", "", "", *KEYS]))
 def test_orders_are_those_of_placement(
-    nodes: list[Node], written: list[Json], replicas: int
+    nodes: list[Node], written: list[Json], replicas: int, followed: str
 ) -> None:
-    selects: Json = {"nodeSelector": {"pool": ""}}
+    selects: Json = {"nodeSelector": {"pool": ""}} | (follow(followed) if followed else {})
     advised = deployed(*written, replicas=replicas, template_spec=selects, **RECREATE)
     lasting = [one for one in nodes if one.labels["pool"] == "" and GPU not in one.taints]
     known = {key for one in lasting for key in one.labels}
     constraints = [one for one in advised.constraints if one.topology_key in known]
 
     orders = read_orders(advised, audit(nodes))
-    placed = count_placed(advised, nodes, replicas, constraints=constraints)
+    placed = count_placed(advised, nodes, replicas, constraints=constraints, followed=followed)
 
     assert (orders is None) is (max(placed) == 0)
     if orders is not None:

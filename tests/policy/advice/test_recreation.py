@@ -20,7 +20,7 @@ from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, GroupKind
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind
 
 CAPACITY = "karpenter.sh/capacity-type"
 NODES = [
@@ -135,3 +135,22 @@ def test_the_constraints_that_are_left_may_still_exclude_each_other() -> None:
     recreated = RecreatedPods.read(judged, audit(racks))
 
     assert [recreated.fit_without(index) for index in range(3)] == [True, True, False]
+
+
+def test_pods_that_follow_each_other_need_a_place_wherever_the_first_one_goes() -> None:
+    # They run on the two nodes of zone a. Created anew, they may follow the first one to b.
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+    among = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pods = running("a1", "a2", "")
+    web = deployed(
+        spread(topologyKey=HOSTNAME),
+        replicas=3,
+        template_spec={"affinity": among},
+        strategy={"type": "Recreate"},
+    )
+    judged = replace(web, running=(pods,))
+
+    uneven, even = (audit(zones("a1", "a2", "b1", *more), [pods]) for more in ([], ["b2"]))
+
+    assert suggestions("TSC106", judged, uneven) == ["whenUnsatisfiable: ScheduleAnyway"]
+    assert suggestions("TSC106", judged, even) == ["maxSkew: 2"]

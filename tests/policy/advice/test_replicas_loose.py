@@ -10,11 +10,14 @@ from tests.policy.advice.subjects import (
     check_rule,
     deployed,
     subject,
+    suggestions,
     workload,
+    zones,
 )
 from tests.policy.advice.test_replicas import JOB, RANGE
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
+from webhook.policy.model import HOSTNAME, ZONE
 
 BINDING: dict[str, tuple[Subject, bool]] = {
     "as many as the replicas": (deployed(spread(maxSkew=6)), True),
@@ -118,3 +121,18 @@ def test_a_skew_may_bind_where_others_are_counted() -> None:
     members = {"Deployment/cache": {"app": "web"}}
 
     assert check_rule("TSC112", deployed(spread(maxSkew=6)), audit(members=members)) == []
+
+
+def test_pods_that_follow_each_other_to_a_small_zone_need_a_larger_skew() -> None:
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+    among = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    judged = deployed(
+        spread(topologyKey=HOSTNAME, maxSkew=4),
+        replicas=4,
+        template_spec={"affinity": among},
+        strategy={"type": "Recreate"},
+    )
+    uneven, even = audit(zones("a1", "a2", "b1")), audit(zones("a1", "a2", "b1", "b2"))
+
+    assert suggestions("TSC112", judged, uneven) == ["whenUnsatisfiable: ScheduleAnyway"]
+    assert suggestions("TSC112", judged, even) == ["maxSkew: 2"]

@@ -18,10 +18,8 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.podaffinity import PodAffinityTerm
-from webhook.policy.advice.selfaffinity import matches_itself
 from webhook.policy.advice.subject import Subject
-from webhook.policy.model import HOSTNAME, ZONE, LabelSelector, Node
+from webhook.policy.model import HOSTNAME, ZONE, Node
 
 WEB = {"matchLabels": {"app": "web"}}
 HARD = spread(topologyKey=ZONE)
@@ -175,20 +173,3 @@ def test_either_of_the_two_has_to_go() -> None:
     assert suggestions("TSC120", beside(term()), audit()) == [
         "# leave out the constraint, or the required podAffinity that keeps its pods together"
     ]
-
-
-MATCHED = PodAffinityTerm(LabelSelector({"app": "web"}), ZONE)
-TERMS = {
-    "its own labels": (MATCHED, True),
-    "any namespace": (replace(MATCHED, namespace_selector=LabelSelector()), True),
-    "another namespace": (replace(MATCHED, namespaces=("bank",)), False),
-    "other labels": (replace(MATCHED, label_selector=LabelSelector({"app": "cache"})), False),
-    "no selector": (replace(MATCHED, label_selector=None), False),
-    "no key": (replace(MATCHED, topology_key=None), False),
-    "another value of its label": (replace(MATCHED, mismatch_label_keys=("app",)), False),
-}
-
-
-@pytest.mark.parametrize(("affinity", "matched"), TERMS.values(), ids=TERMS)
-def test_a_term_matches_the_pods_that_have_it(affinity: PodAffinityTerm, matched: bool) -> None:
-    assert matches_itself(affinity, deployed(HARD)) is matched

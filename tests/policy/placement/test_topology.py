@@ -42,6 +42,7 @@ def test_only_some_domains_are_kept() -> None:
     domains = Topology(NODES).domains(ZONE, (ZONE,), Demands(tolerations=None))
 
     assert domains.keep({"b", "c"}) == Domains(ZONE, {"n2": "b"}, {"b": 1}, domains.left_out)
+    assert domains.keep_nodes({"n1", "n3"}).values == {"n1": "a"}
 
 
 def test_a_key_that_is_not_required_has_the_empty_value() -> None:

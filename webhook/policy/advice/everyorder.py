@@ -34,12 +34,15 @@ from webhook.policy.advice.counting import (
     other_workloads,
 )
 from webhook.policy.advice.feasibility import SkewLimit
+from webhook.policy.advice.followednodes import NodeGroups, group_nodes
 from webhook.policy.advice.ordersearch import DomainLimit, fit_in_every_order
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.worstorder import find_first_pending
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
+
+MOST_GROUPS = 100  # of nodes that are looked at; zones are fewer, and hostnames are not
 
 _NESTED = 2  # constraints whose domains may be nested, as zones and nodes
 
@@ -87,6 +90,8 @@ class ReplicaOrders:
         keys: The keys that a node must have.
         demands: What a node must satisfy for the replicas to go there; some node does.
         leaves_out_closed: Whether domains that the replicas cannot go to do not count.
+        groups: The nodes that replicas which follow each other can go to: all are in one group,
+            and there is at least one. None if they can go to any node.
     """
 
     subject: Subject
@@ -96,6 +101,7 @@ class ReplicaOrders:
     keys: tuple[str, ...]
     demands: Demands
     leaves_out_closed: bool
+    groups: NodeGroups | None
 
     def with_skew(self, index: int, max_skew: int) -> "ReplicaOrders":
         """Return the orders with another maxSkew of the constraint with an index in the list."""
@@ -107,6 +113,16 @@ class ReplicaOrders:
 
     def all_fit(self) -> bool | None:
         """Whether all replicas have a place in every order; None if it is not known."""
+        if self.groups is None or len(self.groups) == 1:
+            return self._fit_together()
+        if len(self.groups) > MOST_GROUPS:
+            return None
+        parts = (dataclasses.replace(self, groups=(group,)) for group in self.groups)
+        found = [part.all_fit() for part in parts]
+        return False if False in found else None if None in found else True
+
+    def _fit_together(self) -> bool | None:
+        """Whether all replicas have a place on the nodes of the only group, or on any node."""
         replicas = 1 if is_single_pod(self.subject) else self.subject.most_replicas
         is_known = replicas is not None and not self.counts_others
         # With a maxSkew of all pods, a constraint keeps none of them from any domain.
@@ -116,7 +132,9 @@ class ReplicaOrders:
         counted = {counts_apart(spread.constraint, self.subject) for spread in binding}
         if not is_known or replicas is None or True in counted:
             return None
-        for outer, inner in permutations(binding) if len(binding) == _NESTED else ():
+        for outer, inner in (
+            permutations(binding) if len(binding) == _NESTED and not self.groups else ()
+        ):
             keys = self._count_key(outer), self._count_key(inner)
             nesting = self.cluster.nest_domains(
                 *keys, self.keys, self.demands, counts_cordoned=not self.leaves_out_closed
@@ -170,7 +188,8 @@ class ReplicaOrders:
         opened, (name, counting) = self.cluster.schedulable(self.demands), self._count_key(spread)
         topology = opened if self.leaves_out_closed else self.cluster.topology
         counted = topology.domains(name, self.keys, counting)
-        return counted, opened.domains(name, self.keys, self.demands)
+        reached = opened.domains(name, self.keys, self.demands)
+        return counted, reached.keep_nodes(self.groups[0]) if self.groups else reached
 
 
 def count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
@@ -222,8 +241,9 @@ def read_orders(
     ]
     keys = tuple(one.spread.topology_key for one in counted)
     demands = subject.demands.lasting if whatever_state else subject.demands
-    has_node = bool(cluster.schedulable(demands).domains("", keys, demands).sizes)
-    if not has_node:
+    reached = cluster.schedulable(demands).domains("", keys, demands).values
+    groups = group_nodes(reached, subject, cluster)
+    if not reached or groups == ():
         return None
     deciding = [one for one in counted if one.own or one.others]
     return ReplicaOrders(
@@ -234,6 +254,7 @@ def read_orders(
         keys,
         demands,
         leaves_out_closed and all(one.own for one in deciding),
+        groups,
     )
 
 

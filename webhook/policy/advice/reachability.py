@@ -51,6 +51,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
         if not closed.by_taints:
             continue
         domains, taints = count_of(closed.number, "domain"), join_names(closed.taints)
+        named = join_names([clip(closed.values[0], 30)], closed.number)
         pods = _count_inside(_find_tally(subject, spread, context), closed)
         counted = f"counted though {_CLOSED}" if any(pods) else "always counted as empty"
         most = min(pods) + spread.max_skew
@@ -66,8 +67,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
             f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}"
             f"{describe_few(subject, spread.index, closed)}",
             instead,
-            f"tainted nodes form {domains} ({join_names([clip(closed.values[0], 30)], closed.number)}), "
-            f"{counted}",
+            f"tainted nodes form {domains} ({named}), {counted}",
         )
 
 

@@ -1,9 +1,9 @@
 """
-Pod affinity of pods to themselves: the pods of a workload, kept together or apart by their labels.
+Required pod affinity of pods to themselves, which keeps the pods of a workload together.
 
-``describe_following`` is about required affinity: all pods follow the first one to its domain. It
-is silent where the next pod has a choice, since pods of other workloads match the term, or pods in
-several domains do. ``matches_itself`` tells whether a term is about the pods of a workload.
+``describe_following`` is the entry point: all pods follow the first one to its domain. It is silent
+where the next pod has a choice, since pods of other workloads match the term, or pods in several
+domains do.
 
 Source: kube-scheduler plugins/interpodaffinity/filtering.go ``satisfyPodAffinity``.
 """
@@ -12,29 +12,12 @@ from collections.abc import Container
 
 from webhook.policy.advice.capacity import name_waiting
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.counting import other_workloads
 from webhook.policy.advice.everyorder import list_counted
 from webhook.policy.advice.findings import count_of, quote_value
+from webhook.policy.advice.followednodes import follows_own_pods, matches_itself
 from webhook.policy.advice.podaffinity import PodAffinityTerm
 from webhook.policy.advice.subject import Subject
-from webhook.policy.model import LabelSelector
 from webhook.policy.placement.tallies import PodTally
-from webhook.policy.selectors import matches
-
-
-def matches_itself(term: PodAffinityTerm, subject: Subject) -> bool:
-    """
-    Whether a term of pod affinity or anti-affinity matches the subject's own pods.
-
-    Any namespaceSelector is assumed to select the subject's namespace.
-    """
-    here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
-    return (
-        bool(here and term.topology_key)
-        and term.label_selector is not None
-        and matches(term.label_selector, subject.next_labels)
-        and not any(key in subject.next_labels for key in term.mismatch_label_keys or ())
-    )
 
 
 def describe_following(
@@ -76,14 +59,8 @@ def _keeps_together(
     cluster: ClusterState,
 ) -> bool:
     """Whether a term that the pods match keeps all of them in one of the reached domains."""
-    if (
-        term.namespace_selector is not None
-        or not {subject.namespace}.issuperset(term.namespaces or ())
-        or term.match_label_keys  # revisions may be apart
-        or term.label_selector == LabelSelector()
-        or other_workloads(subject, term.label_selector, cluster)
-    ):
-        return False
+    if term.match_label_keys or not follows_own_pods(term, subject, cluster):
+        return False  # revisions may be apart
     nodes = cluster.topology.by_name
     placed = cluster.census.count(subject.namespace, term.label_selector)
     values = {nodes[name].labels.get(key, "") if name in nodes else "" for name in placed}

@@ -20,7 +20,7 @@ from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import SURGING
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import entries
-from webhook.policy.advice.selfaffinity import matches_itself
+from webhook.policy.advice.followednodes import matches_itself
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.api.gates import Gate
