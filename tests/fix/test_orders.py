@@ -185,8 +185,8 @@ def test_misspelled_keys_are_corrected_though_a_node_lacks_the_right_one() -> No
 
     assert outcome.texts["web.yaml"] == text.replace("racks", "rack")
     assert [one.problem for one in outcome.left] == [
-        'topologyKey "rack" is on 2 of 3 nodes: the others get none',
-        'topologyKey "rack" is on 2 of 3 nodes: the others come last',
+        'topologyKey "rack" is on 2 of 3 nodes: the other one (c1) gets none',
+        'topologyKey "rack" is on 2 of 3 nodes: the other one (c1) comes last',
     ]
 
 

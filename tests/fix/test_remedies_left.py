@@ -70,7 +70,7 @@ LEFT = {
     "TSC103: on some nodes": LeftCase(
         "TSC103",
         listed(entry(topologyKey="topology.kubernetes.io/zone")),
-        "label the other nodes",
+        "label the other node",
         cluster=NODES.replace("topology.kubernetes.io/zone: zone-a, ", ""),
     ),
     "TSC119: a version without matchLabelKeys": LeftCase(

@@ -44,17 +44,17 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     "not on all, and hard": (
         judged(spread()), UNZONED,
         f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none',
-        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others (x1, x2) get none',
     ),
     "not on all, and soft": (
         judged(spread(whenUnsatisfiable="ScheduleAnyway")), UNZONED,
         f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others come last',
-        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others come last',
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others (x1, x2) come last',
     ),
     "not on all, but on all that the pod requires": (judged(spread(), **IN_B), UNZONED, "", ""),
     "not on all that the pod requires": (
         judged(spread(), **required([among("x1", "a1", key=HOSTNAME)])), UNZONED,
-        "", f'topologyKey "{ZONE}" is on 1 of 2 nodes: the others get none',
+        "", f'topologyKey "{ZONE}" is on 1 of 2 nodes: the other one (x1) gets none',
     ),
     "on all nodes": (judged(spread()), THREE, "", ""),
     "on all nodes but a cordoned one": (judged(spread()), [*THREE, CORDONED], "", ""),
@@ -62,12 +62,12 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     "on all nodes but some that are tainted, and one that is not": (
         judged(spread()), [*THREE, node("cp", None, GPU), node("x1")],
         f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none',
-        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the other one (x1) gets none',
     ),
     "on all nodes but one whose taint is tolerated": (
         judged(spread(), **TOLERATING), [*THREE, node("cp", None, GPU)],
-        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
-        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the other one gets none',
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the other one (cp) gets none',
     ),
     "on tainted nodes only": (
         judged(spread()), [node("x1"), node("x2"), node("a1", "zone-a", GPU)],
@@ -77,7 +77,7 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     "not on all, and a misspelled action": (
         judged(spread(whenUnsatisfiable="doNotSchedule")), UNZONED,
         f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none, or come last',
-        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none, or come last',
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others (x1, x2) get none, or come last',
     ),
     "not on all, but the pods bypass the scheduler": (
         judged(spread(), nodeName="a1"), UNZONED, "", ""
@@ -109,6 +109,8 @@ def test_the_suggested_key_is_the_nearest_one() -> None:
     (partial,) = check_rule("TSC103", judged(spread()), admission(UNZONED))
 
     assert meant.instead == unknown.instead == f"topologyKey: {ZONE}"
+    (single,) = check_rule("TSC103", judged(spread()), audit([*THREE, node("x1")]))
+    assert single.instead == f"# label the other node: kubectl label node x1 {ZONE}=VALUE"
     assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
@@ -291,5 +293,7 @@ def test_pods_of_a_daemon_set_go_to_nodes_that_are_closed_to_others(state: Taint
 
     (violation,) = check_rule("TSC103", daemons, audit(nodes))
 
-    assert violation.problem == f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none'
+    assert violation.problem == (
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the other one (x1) gets none'
+    )
     assert check_rule("TSC103", others, audit(nodes)) == []

@@ -16,7 +16,13 @@ from webhook.policy.advice.closeddomains import (
     selects_nodes,
 )
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.findings import RuleViolation, clip, join_names, quote_value
+from webhook.policy.advice.findings import (
+    SHOWN_CHARACTERS,
+    RuleViolation,
+    clip,
+    join_names,
+    quote_value,
+)
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.nearestkey import (
     KEY_CHARACTERS,
@@ -43,9 +49,7 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
         if not key or carriers >= nodes or (carriers and subject.is_bound):
             continue
         if carriers:
-            effect = _EFFECTS.get(constraint.when_unsatisfiable, "get none, or come last")
-            problem = f"is on {carriers} of {nodes} nodes: the others {effect}"
-            instead = _suggest_labels("the other nodes", key, subject)
+            problem, instead = _describe_few_carriers(i, (carriers, nodes), subject, context)
         elif context.facts.nodes_with(key):
             where = "not on the one node" if nodes == 1 else f"on none of the {nodes} nodes"
             problem = f"is {where} that its pods can go to"
@@ -58,20 +62,51 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
         )
 
 
-_EFFECTS: Mapping[str, str] = MappingProxyType(
-    {DO_NOT_SCHEDULE: "get none", SCHEDULE_ANYWAY: "come last"}
+class _Effect(NamedTuple):
+    """What a constraint means for a node without its key, and for several."""
+
+    one: str
+    many: str
+
+
+_EFFECTS: Mapping[str, _Effect] = MappingProxyType(
+    {
+        DO_NOT_SCHEDULE: _Effect("gets none", "get none"),
+        SCHEDULE_ANYWAY: _Effect("comes last", "come last"),
+    }
 )
-"""Action of a constraint -> its effect on nodes without the key; either, if it is misspelled."""
+"""Action of a constraint -> its effect."""
+
+_EITHER_EFFECT = _Effect("gets none, or comes last", "get none, or come last")
+"""That of a misspelled action."""
 
 
-def _suggest_labels(which: str, key: str, subject: Subject) -> str:
+def _describe_few_carriers(
+    index: int, counts: tuple[int, int], subject: Subject, context: AdviceContext
+) -> tuple[str, str]:
+    """Describe a key that some nodes lack, and what to do; ``counts``: its nodes, and all."""
+    (carriers, nodes), constraint = counts, subject.constraints[index]
+    key, is_one = constraint.topology_key, nodes - carriers == 1
+    effect = _EFFECTS.get(constraint.when_unsatisfiable, _EITHER_EFFECT)
+    lacking = _list_lacking(key, subject, context)
+    named = f" ({join_names(lacking)})" if lacking else ""
+    fate = f"the other one{named} {effect.one}" if is_one else f"the others{named} {effect.many}"
+    name = clip(lacking[0], SHOWN_CHARACTERS) if is_one and lacking else "NAME"
+    which = "the other node" if is_one else "the other nodes"
+    return (
+        f"is on {carriers} of {nodes} nodes: {fate}",
+        _suggest_labels(which, key, subject, name),
+    )
+
+
+def _suggest_labels(which: str, key: str, subject: Subject, name: str = "NAME") -> str:
     named = clip(key, KEY_CHARACTERS)
     if forbids_label(key, subject.demands):  # with the label, the pods could not go there
         return (
             f"# spread over another label, or let node affinity allow nodes with {named}, which it "
             "requires to be absent"
         )
-    return f"# label {which}: kubectl label node NAME {named}=VALUE"
+    return f"# label {which}: kubectl label node {name} {named}=VALUE"
 
 
 class _MissingKey(NamedTuple):
@@ -157,3 +192,14 @@ def _count_carriers(key: str, subject: Subject, context: AdviceContext) -> tuple
     ):
         return nodes, nodes
     return carriers, nodes
+
+
+def _list_lacking(key: str, subject: Subject, context: AdviceContext) -> list[str]:
+    """List the reachable nodes without a key, in order; empty where single nodes are not known."""
+    if context.cluster is None or subject.lacks_runtime_class:
+        return []
+    topology, demands = context.cluster.schedulable(subject.demands), subject.demands
+    reached = topology.domains(key, (), demands).values
+    return sorted(
+        name for name in topology.domains(key, (key,), demands).left_out if name in reached
+    )
