@@ -27,7 +27,7 @@ def test_findings_are_text(folder: Path, run: Run) -> None:
             "    instead: write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer "
             "emptier domains\n"
             "1 object with a pod template, by the rules of Kubernetes 1.37: "
-            "1 denied, 0 with warnings\n"
+            "1 denied, 0 with warnings only\n"
         ),
         "",
     )
@@ -157,7 +157,7 @@ def test_warnings_and_dropped_fields(folder: Path, run: Run) -> None:
             f"pod.yaml:14: Pod shop/web-1: dropped: {LIST}[0].minDomains: dropped, "
             "since feature gate MinDomainsInPodTopologySpread is off (--feature-gates) [TSC111]"
         ),
-        "1 object with a pod template, by the rules of Kubernetes 1.37: 0 denied, 1 with warnings",
+        "1 object with a pod template, by the rules of Kubernetes 1.37: 0 denied, 1 with warnings only",
     ]
 
 
@@ -264,7 +264,7 @@ def test_an_empty_input_is_skipped(run: Run) -> None:
         0,
         (
             "0 objects with a pod template, by the rules of Kubernetes 1.37: "
-            "0 denied, 0 with warnings\n"
+            "0 denied, 0 with warnings only\n"
         ),
         (
             "warning: stdin: contains no object with a pod template\n"

@@ -44,13 +44,13 @@ EXEMPT_VENDOR = "exemptions:\n- {rules: [%s], names: [vendor], reason: of a vend
 
 # rules that the vendor's chart is exempt from, --strict -> exit code, end of the summary
 EXEMPTED = {
-    "none": ("TSC110", (), 1, "0 denied, 1 with warnings"),
-    "some": ("TSC011", (), 1, "0 denied, 1 with warnings; 1 finding exempted"),
-    "all": ("TSC011, TSC020", (), 0, "0 denied, 0 with warnings; 2 findings exempted"),
+    "none": ("TSC110", (), 1, "0 denied, 1 with warnings only"),
+    "some": ("TSC011", (), 1, "0 denied, 1 with warnings only; 1 finding exempted"),
+    "all": ("TSC011, TSC020", (), 0, "0 denied, 0 with warnings only; 2 findings exempted"),
     "all, strictly": (
-        "TSC0*", ("--strict",), 0, "0 denied, 0 with warnings; 2 findings exempted"
+        "TSC0*", ("--strict",), 0, "0 denied, 0 with warnings only; 2 findings exempted"
     ),
-    "none, strictly": ("TSC110", ("--strict",), 1, "1 denied, 0 with warnings"),
+    "none, strictly": ("TSC110", ("--strict",), 1, "1 denied, 0 with warnings only"),
 }  # fmt: skip
 
 

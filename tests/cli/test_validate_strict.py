@@ -26,7 +26,7 @@ def test_unknown_and_duplicate_fields_are_warnings(folder: Path, run: Run) -> No
         "it is in lines 11 and 16, and the last one counts [TSC012]\n"
         "    instead: remove all but one\n"
         "1 object with a pod template, by the rules of Kubernetes 1.37: "
-        "0 denied, 1 with warnings\n"
+        "0 denied, 1 with warnings only\n"
     )
     assert run("validate", "-f", "pod.yaml", "--fail-on", "warn").code == 1
 

@@ -54,7 +54,7 @@ class ObjectCounts:
         supported = VersionRange(versions[0], versions[-1])
         return (
             f"{count_of(self.checked, 'object')}{what.removeprefix('object')}, by the rules of "
-            f"Kubernetes {supported}: {self.denied} denied, {self.warned} with warnings{others}"
+            f"Kubernetes {supported}: {self.denied} denied, {self.warned} with warnings only{others}"
         )
 
 

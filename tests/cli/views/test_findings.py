@@ -149,7 +149,7 @@ drop     -        -     -     -     -        -        TSC111 topologySpreadConst
 0        0        0     0     1     1        1        objects denied
 2        2        2     2     1     1        1        objects with warnings only
 2 objects with a pod template, by the rules of Kubernetes 1.16..1.37: \
-1 denied, 1 with warnings; 1 other object has none
+1 denied, 1 with warnings only; 1 other object has none
 """
 
 
@@ -225,7 +225,7 @@ def test_nothing_found_at_any_version(folder: Path, run: Run) -> None:
         0,
         (
             "1 object with a pod template, by the rules of Kubernetes 1.36..1.37: "
-            "0 denied, 0 with warnings\n"
+            "0 denied, 0 with warnings only\n"
         ),
         "Kubernetes 1.99 is newer than the supported versions: the rules of 1.37 apply\n",
     )
