@@ -157,7 +157,10 @@ def test_warnings_and_dropped_fields(folder: Path, run: Run) -> None:
             f"pod.yaml:14: Pod shop/web-1: dropped: {LIST}[0].minDomains: dropped, "
             "since feature gate MinDomainsInPodTopologySpread is off (--feature-gates) [TSC111]"
         ),
-        "1 object with a pod template, by the rules of Kubernetes 1.37: 0 denied, 1 with warnings only",
+        (
+            "1 object with a pod template, by the rules of Kubernetes 1.37: "
+            "0 denied, 1 with warnings only"
+        ),
     ]
 
 

@@ -54,7 +54,8 @@ class ObjectCounts:
         supported = VersionRange(versions[0], versions[-1])
         return (
             f"{count_of(self.checked, 'object')}{what.removeprefix('object')}, by the rules of "
-            f"Kubernetes {supported}: {self.denied} denied, {self.warned} with warnings only{others}"
+            f"Kubernetes {supported}: {self.denied} denied, {self.warned} with warnings only"
+            f"{others}"
         )
 
 
