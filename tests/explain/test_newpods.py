@@ -80,6 +80,16 @@ def test_in_order_a_pending_pod_keeps_the_others_from_being_created() -> None:
     assert (end.pod.labels, placed.total()) == ({"odd": "0"}, 2)
 
 
+def test_in_order_pods_that_exist_are_placed_beside_a_pending_one() -> None:
+    # Ordinals 0 and 2 are placed, 4 has no place, 5 exists, and 6 and 7 are not created.
+    succession = replace(SUCCESSION, taken=frozenset({1, 3}), waiting=frozenset({5}))
+
+    end, placed, awaiting = place_pods(cordoned(), 5, succession)
+
+    assert (end.pod.labels, placed.total()) == ({"odd": "0"}, 3)
+    assert awaiting.taken == {0, 1, 2, 3, 5}
+
+
 def test_in_parallel_the_others_are_created() -> None:
     succession = replace(SUCCESSION, taken=frozenset({1, 3}), is_parallel=True)
 

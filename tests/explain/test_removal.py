@@ -284,7 +284,9 @@ def test_new_pods_take_the_ordinals_without_a_pod_on_a_node_that_stays() -> None
     surplus = stateful_set.find_surplus(3)
 
     assert names(surplus) == ["web-3"]
-    assert stateful_set.find_new_pods(surplus).taken - {-1} == {0}
+    new_pods = stateful_set.find_new_pods(surplus)
+    assert (new_pods.taken - {-1}, new_pods.waiting) == ({0}, {2})
+    assert workload(*pods).find_new_pods(surplus).waiting == frozenset()
 
 
 def test_a_job_removes_no_pod_and_new_ones_take_the_indexes_without_a_pod() -> None:

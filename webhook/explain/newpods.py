@@ -49,13 +49,19 @@ class PodSuccession(msgspec.Struct, frozen=True):
         build: Builds the pod with an ordinal; None if all new pods are alike.
         start: The first ordinal.
         is_parallel: Whether pods are created although one before them does not run.
-        taken: Ordinals that have a pod.
+        taken: Ordinals whose pod has a node.
+        waiting: Ordinals whose pod exists without a node.
     """
 
     build: Callable[[int], NewPod] | None = None
     start: int = 0
     is_parallel: bool = False
     taken: frozenset[int] = frozenset()
+    waiting: frozenset[int] = frozenset()
+
+    def needs_all_before(self, ordinal: int) -> bool:
+        """Whether a pod is created only after all before it run; kube-scheduler waits for none."""
+        return not self.is_parallel and ordinal not in self.waiting
 
     def follow(self, scenario: Scenario) -> Iterator[tuple[int, Scenario]]:
         """Iterate over the ordinals of the new pods and their scenarios, without end."""
@@ -122,6 +128,8 @@ def _place_pods(
     upcoming = ((at, _apply(edits, one, changed)) for at, one in succession.follow(changed))
     pending: Scenario | None = None
     for ordinal, following in islice(upcoming, number):
+        if pending and succession.needs_all_before(ordinal):
+            continue
         placement = following.placement()
         if placement.passing:
             node = choose(placement)
@@ -130,7 +138,7 @@ def _place_pods(
             taken.add(ordinal)
         else:
             pending = pending or following
-            if not succession.is_parallel:
+            if not (succession.is_parallel or succession.waiting):
                 # the next one would have no node either, or is not created before this one runs
                 break
     awaiting = replace(succession, taken=frozenset(taken))

@@ -192,11 +192,15 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     def find_new_pods(self, surplus: Surplus) -> PodSuccession:
         """Find the pods to create beside those that run, and stay."""
         removed = {pod.metadata.name for pod in surplus.pods}
-        kept = [pod for pod in self.pods if pod.metadata.name not in removed and pod.spec.node_name]
+        kept = [pod for pod in self.pods if pod.metadata.name not in removed]
+        placed = [pod for pod in kept if pod.spec.node_name]
         if self.sets:
-            return list_missing(self.sets, Counter(map(find_owner, kept)))
-        taken = frozenset(self.find_ordinal(pod) for pod in kept)
-        return replace(self.succession, taken=self.succession.taken | taken)
+            return list_missing(self.sets, Counter(map(find_owner, placed)))
+        taken = self.succession.taken.union(map(self.find_ordinal, placed))
+        if self.order is not RemovalOrder.ORDINAL:
+            return replace(self.succession, taken=taken)
+        waiting = frozenset(self.find_ordinal(pod) for pod in kept if not pod.spec.node_name)
+        return replace(self.succession, taken=taken, waiting=waiting)
 
     def describe_waiting(
         self, replicas: int, surplus: Surplus, succession: PodSuccession
