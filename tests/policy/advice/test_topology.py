@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from tests.build import Json, spread
 from tests.policy.advice.subjects import (
@@ -26,6 +27,7 @@ from webhook.policy.placement.nodes import UNSCHEDULABLE
 IN_B = {"nodeSelector": {ZONE: "zone-b"}}
 
 
+NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoSchedule")
 UNZONED = [*THREE, node("x1"), node("x2")]
 CORDONED = Node("x1", {HOSTNAME: "x1"}, unschedulable=True)
 
@@ -73,6 +75,16 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
         judged(spread()), [node("x1"), node("x2"), node("a1", "zone-a", GPU)],
         f'topologyKey "{ZONE}" is on 1 of 3 nodes: the others get none',
         f'topologyKey "{ZONE}" is on none of the 2 nodes that its pods can go to',
+    ),
+    "on a cordoned node only": (
+        judged(spread()), [node("x1"), replace(node("a1", "zone-a"), unschedulable=True)],
+        f'topologyKey "{ZONE}" is on cordoned nodes only',
+        f'topologyKey "{ZONE}" is on cordoned nodes only',
+    ),
+    "on a node that is not ready only": (
+        judged(spread()), [node("x1"), node("a1", "zone-a", NOT_READY)],
+        f'topologyKey "{ZONE}" is on 1 of 2 nodes: the other one gets none',
+        f'topologyKey "{ZONE}" is not on the one node that its pods can go to for now',
     ),
     "not on all, and a misspelled action": (
         judged(spread(whenUnsatisfiable="doNotSchedule")), UNZONED,

@@ -52,8 +52,12 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             problem, instead = _describe_few_carriers(i, (carriers, nodes), subject, context)
         elif context.facts.nodes_with(key):
             where = "not on the one node" if nodes == 1 else f"on none of the {nodes} nodes"
-            problem = f"is {where} that its pods can go to"
+            now = " for now" if _returns(key, subject, context) else ""
+            problem = f"is {where} that its pods can go to{now}"
             instead = _suggest_labels("such nodes", key, subject)
+        elif context.facts.domains(key):
+            problem = "is on cordoned nodes only"
+            instead = _suggest_labels("the other nodes", key, subject)
         else:
             problem, instead, written = _describe_missing_key(i, corrected, context)
             corrected = _write_key(i, written, corrected) if written else corrected
@@ -203,3 +207,9 @@ def _list_lacking(key: str, subject: Subject, context: AdviceContext) -> list[st
     return sorted(
         name for name in topology.domains(key, (key,), demands).left_out if name in reached
     )
+
+
+def _returns(key: str, subject: Subject, context: AdviceContext) -> bool:
+    """Whether a node has the key that is closed to the pods by its state alone."""
+    cluster, demands = context.cluster, subject.demands
+    return cluster is not None and bool(cluster.lasting_domains(key, (key,), demands).sizes)
