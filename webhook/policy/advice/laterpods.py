@@ -29,7 +29,7 @@ from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import HONOR, Node
+from webhook.policy.model import HONOR, HOSTNAME, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
 from webhook.policy.placement.tallies import PodTally
 
@@ -159,8 +159,12 @@ def _describe_unready(
             f", and each other domain takes {count_of(most, 'pod')} at most, since "
             f"{quote_value(key)} counts {join_names(barred)}, where they cannot go"
         )
+    if not closed:
+        return ""
     named = join_names(closed)
-    return f"all nodes of {named} that they can go to are {_CLOSED}{effect}" if closed else ""
+    if key == HOSTNAME:
+        return f"{named} {'is' if len(closed) == 1 else 'are'} {_CLOSED}{effect}"
+    return f"all nodes of {named} that they can go to are {_CLOSED}{effect}"
 
 
 def _find_policies(
