@@ -337,3 +337,14 @@ def test_a_pod_without_the_condition_and_other_controllers_wait_for_nothing() ->
     for found in (workload(bare, order=RemovalOrder.ORDINAL), workload(UNREADY)):
         new_pods = found.find_new_pods(Surplus())
         assert list(found.describe_waiting(3, Surplus(), new_pods)) == []
+
+
+def test_an_ordered_set_removes_pods_last_and_none_while_a_replica_has_no_node() -> None:
+    ordered = workload(order=RemovalOrder.ORDINAL)
+    parallel = workload(order=RemovalOrder.ORDINAL, succession=PodSuccession(is_parallel=True))
+
+    assert (ordered.removes_last, parallel.removes_last) == (True, False)
+    assert not workload().removes_last
+    held = Surplus((pod("web-2"),)).hold()
+    assert (held.pods, len(held.notes)) == ((), 1)
+    assert Surplus().hold() == Surplus()

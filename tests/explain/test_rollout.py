@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.explain.observed import make_pod
 from tests.explain.scenarios import scenario, scenarios, with_census
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.explain.newpods import TRIED_TWICE, NewPod
+from webhook.explain.newpods import TRIED_TWICE, NewPod, PodSuccession
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.revisionsizes import RevisionSize
@@ -390,3 +390,36 @@ def test_a_constraint_that_does_not_count_the_replicas_does_not_hide_where_they_
     (skew,) = rollout.skews
     assert (skew.after, skew.replicas_after) == (0, 3)
     assert rollout.sentence.endswith("by zone 0 -> 3, of the counted pods 0 -> 0")
+
+
+# node that is added, whether pods are created in parallel: removed, placed, pending
+ORDERED: dict[str, tuple[str, bool, tuple[str, ...], dict[str, int], int]] = {
+    "all replicas get a node": ("c", False, ("web-2",), {"new-1": 1}, 0),
+    "one gets none": ("", False, (), {}, 1),
+    "one gets none, in parallel": ("", True, ("web-2",), {"n2": 1}, 0),
+}
+
+
+@pytest.mark.parametrize(
+    ("zone", "is_parallel", "removed", "placed", "pending"), ORDERED.values(), ids=ORDERED.keys()
+)
+def test_an_ordered_set_removes_pods_after_all_replicas_run(
+    zone: str, is_parallel: bool, removed: tuple[str, ...], placed: dict[str, int], pending: int
+) -> None:
+    """Beside one pod in each of two zones, the missing one fits in a third."""
+    running = {"n1": 1, "n2": 1}
+    edits = [AddNodes({ZONE: zone})] if zone else []
+    tainted = node("n3", "d", taints=[GPU])
+    spread = spread_over(node_taints_policy="Ignore")
+    before = scenario((*THREE[:2], tainted), spread, pods=running)
+    pods = [observed("web-0", "n1", {"app": "web"}, 0), observed("web-2", "n2", {"app": "web"}, 0)]
+    succession = PodSuccession(
+        lambda _: NewPod(before.pod, before.spreads), is_parallel=is_parallel
+    )
+    web = replace(workload(pods, RemovalOrder.ORDINAL), succession=succession)
+
+    rollout, *_ = roll_out(before, [*edits, Scale(2)], 2, running, web)
+
+    assert (rollout.removed, rollout.placed, rollout.pending) == (removed, placed, pending)
+    held = "with podManagementPolicy OrderedReady, no pod is removed before all replicas are ready"
+    assert any(held in note for note in rollout.notes) is bool(pending)

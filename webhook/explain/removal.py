@@ -46,6 +46,11 @@ _RACE = (
     "and each counts those of the others on a node until they are deleted"
 )
 
+_HELD = (
+    "a replica has no node: with podManagementPolicy OrderedReady, no pod is removed before all "
+    "replicas are ready"
+)
+
 MOST_RACES = 20
 """Most nodes on which the removal of a pod by another ReplicaSet is tried."""
 
@@ -81,6 +86,10 @@ class Surplus(msgspec.Struct, frozen=True):
     def outcome(self) -> tuple[frozenset[str | None], tuple[str, ...]]:
         """The names of the pods, in no order, and the notes."""
         return frozenset(pod.metadata.name for pod in self.pods), self.notes
+
+    def hold(self) -> "Surplus":
+        """Return what an OrderedReady StatefulSet removes while one of its replicas has no node."""
+        return Surplus(notes=(_HELD,)) if self.pods else self
 
 
 class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +127,15 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     sets: tuple[RevisionSize, ...] = ()
     update: RunningUpdate | None = None
     joined: Mapping[str, int] = NOTHING_JOINED
+
+    @property
+    def removes_last(self) -> bool:
+        """
+        Whether its controller removes no pod before all replicas run.
+
+        Source: stateful_set_control.go ``updateStatefulSet``.
+        """
+        return self.order is RemovalOrder.ORDINAL and not self.succession.is_parallel
 
     def is_updating(self, replicas: int) -> bool:
         """Whether pods beyond a number of replicas are those of a rolling update."""

@@ -190,10 +190,18 @@ def _replace_pods(
     """Remove the pods beyond the desired number, or place those that are missing from it."""
     surplus = pods.find_surplus(replicas) if pods else Surplus()
     bound = [pod for pod in surplus.pods if pod.spec.node_name]
-    changed = remove_pods(changed, bound, pods.placed if pods else {})
+    placed = pods.placed if pods else {}
     missing = max(0, replicas - (running - len(bound)))
     new_pods = pods.find_new_pods(surplus) if pods else ALIKE
-    placement = place_pods(changed, missing, new_pods)
+    if pods and pods.removes_last:
+        placement = place_pods(changed, missing, new_pods)
+        if placement.placed.total() < missing:
+            surplus = surplus.hold()
+        else:
+            placement = placement._replace(end=remove_pods(placement.end, bound, placed))
+    else:
+        changed = remove_pods(changed, bound, placed)
+        placement = place_pods(changed, missing, new_pods)
     notes = (
         *surplus.notes,
         *describe_sizes(pods.sets if pods else ()),
