@@ -1,9 +1,11 @@
 """Pods as an API server shows them, for tests of the order in which they are removed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.scaledown.ranks import DELETION_COST, annotate_rank
 
@@ -49,3 +51,20 @@ def make_pod(
         },
     }
     return msgspec.convert(value, ObservedPod)
+
+
+def observed(name: str, node_name: str, labels: dict[str, str], restarts: int) -> ObservedPod:
+    """Make a running pod without a controller."""
+    value = {
+        "metadata": {"name": name, "namespace": "shop", "labels": labels},
+        "spec": {"nodeName": node_name},
+        "status": {"phase": "Running", "containerStatuses": [{"restartCount": restarts}]},
+    }
+    return msgspec.convert(value, ObservedPod)
+
+
+def workload(
+    pods: Sequence[ObservedPod], order: RemovalOrder = RemovalOrder.REPLICA_SET
+) -> WorkloadPods:
+    """Make the pods of the workload web."""
+    return WorkloadPods(name="web", pods=tuple(pods), related=tuple(pods), order=order)

@@ -28,6 +28,7 @@ from webhook.explain.revisionsizes import describe_sizes
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.explain.surge import ReplacedPods, continue_update
 from webhook.policy.advice.findings import all_of, count_of
+from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.tallies import PodTally
 
 PLACED_REPLICAS = 10_000
@@ -190,7 +191,7 @@ def _replace_pods(
     """Remove the pods beyond the desired number, or place those that are missing from it."""
     surplus = pods.find_surplus(replicas) if pods else Surplus()
     bound = [pod for pod in surplus.pods if pod.spec.node_name]
-    placed = pods.placed if pods else {}
+    placed: Mapping[str, FilterPod] = pods.placed if pods else {}
     missing = max(0, replicas - (running - len(bound)))
     new_pods = pods.find_new_pods(surplus) if pods else ALIKE
     if pods and pods.removes_last:
