@@ -21,7 +21,7 @@ HOSTS = zone_nodes("a", "b", "c", nodes=2)
 def steps_of(situation: Situation) -> tuple[list[EvictionStep], SchedulingCluster]:
     compiled, cluster = compile_situation(situation), situation.cluster
     order = range(len(compiled.bounds))
-    solution = solve(compiled.model, compiled.bounds, [True] * len(order), order)
+    solution = solve(compiled, [True] * len(order), order)
     return list(replay(compiled, solution.attempt.strategy or {}, cluster)), cluster
 
 

@@ -15,8 +15,10 @@ from tests.rebalance.situations import (
     zone_nodes,
 )
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE
+from webhook.rebalance.bounds import UNREACHABLE
 from webhook.rebalance.goals import GoalObstacle
-from webhook.rebalance.solution import Solution, solve
+from webhook.rebalance.replay import replay
+from webhook.rebalance.solution import Attempt, Solution, solve
 
 BY_HOST = spread_over(HOSTNAME)
 SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
@@ -25,7 +27,7 @@ SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 def solve_all(situation: Situation, hard: Sequence[bool] = (True, True)) -> Solution:
     compiled = compile_situation(situation)
     order = range(len(compiled.bounds))
-    return solve(compiled.model, compiled.bounds, hard, order)
+    return solve(compiled, hard, order)
 
 
 def scatter(seed: int, nodes: int, pods: int) -> Counter[str]:
@@ -99,3 +101,33 @@ def test_a_goal_that_another_one_excludes() -> None:
     solution = solve_all(Situation(pods, nodes), (True, False))
 
     assert (solution.reached, solution.obstacles) == ((0,), {1: GoalObstacle.CONFLICT})
+
+
+def end_of(situation: Situation) -> tuple[list[int], int]:
+    """Solve a situation, and return the pods of each node after the steps, and their number."""
+    compiled, cluster = compile_situation(situation), situation.cluster
+    solution = solve_all(situation, hard=(True, False))
+    steps = list(replay(compiled, solution.attempt.strategy or {}, cluster))
+    assert solution.reached == (0,)
+    assert solution.obstacles.keys() == {1}
+    return [cluster.placed.usage(node.name).pods for node in situation.nodes], len(steps)
+
+
+def test_a_soft_constraint_that_cannot_hold_gets_as_near_as_the_evictions_allow() -> None:
+    # Three of six pods have to leave zone a for the only node of zone b.
+    soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
+    nodes = [node("a1", "a"), node("a2", "a"), node("a3", "a"), node("b1", "b")]
+
+    pods = web_pods({"a1": 3, "a2": 3}, spread_over(), soft)
+    assert end_of(Situation(pods, [*nodes[:2], nodes[3]])) == ([1, 2, 3], 3)
+    pods = web_pods({"a1": 2, "a2": 2, "a3": 2}, spread_over(), soft)
+    assert end_of(Situation(pods, nodes)) == ([1, 1, 1, 3], 3)
+    pods = web_pods({"a1": 6}, spread_over(), soft)
+    assert end_of(Situation(pods, [*nodes[:2], nodes[3]])) == ([3, 0, 3], 3)
+
+
+def test_no_strategy_is_longer_than_any() -> None:
+    start = compile_situation(Situation(web_pods({"a1": 1}))).model.start
+
+    assert Attempt(None, 3, is_proven=False).count_evictions(start) == UNREACHABLE
+    assert Attempt({}, 0, is_proven=True).count_evictions(start) == 0

@@ -34,6 +34,9 @@ from webhook.rebalance.openings import compile_openings, may_close, place_state
 from webhook.rebalance.pods import WorkloadPod
 from webhook.rebalance.ranges import find_range
 
+MOST_EASINGS = 15
+"""Values of maxSkew between that of a soft constraint and its skew that are tried in its place."""
+
 
 class CompiledPlan(msgspec.Struct, frozen=True):
     """
@@ -42,12 +45,15 @@ class CompiledPlan(msgspec.Struct, frozen=True):
     Attributes:
         bounds: By goal, in the order of the goals.
         loose_bounds: The same if room, and pods that stay, are left out of account.
+        easings: By goal, the bounds with larger values of maxSkew, increasing up to the skew at the
+            start; empty for a hard constraint, and for one that holds.
     """
 
     space: StateSpace
     model: RebalanceModel
     bounds: tuple[GoalBound, ...]
     loose_bounds: tuple[GoalBound, ...]
+    easings: tuple[tuple[GoalBound, ...], ...]
 
     def name_obstacle_domains(self, goal: int) -> tuple[str, ...]:
         """Return the topology values of the domains in which the obstacle of a goal is."""
@@ -112,6 +118,7 @@ def compile_model(
     model = RebalanceModel(space, table.counts, rules, budgets)
     evictable = find_evictable(space.pods, budgets)
     bounds, loose_bounds = list[GoalBound](), list[GoalBound]()
+    easings: list[tuple[GoalBound, ...]] = []
     for goal, tally, limit in zip(goals, wanted, limits, strict=True):
         counts = table.counts[limit.counts]
         reach = find_range(counts, space, evictable)
@@ -119,7 +126,17 @@ def compile_model(
         bounds.append(bound_goal(limit, counts.size, reach, openings))
         loosened = reach.without_limits, openings.without_limits
         loose_bounds.append(bound_goal(limit, counts.size, *loosened))
-    return CompiledPlan(space, model, tuple(bounds), tuple(loose_bounds))
+        eased = (replace(limit, max_skew=skew) for skew in _list_larger_skews(goal, cluster))
+        easings.append(tuple(bound_goal(one, counts.size, reach, openings) for one in eased))
+    return CompiledPlan(space, model, tuple(bounds), tuple(loose_bounds), tuple(easings))
+
+
+def _list_larger_skews(goal: SpreadGoal, cluster: SchedulingCluster) -> list[int]:
+    """List the skews up to that of a soft constraint that does not hold."""
+    skew, allowed = goal.tally_open(cluster).largest_skew, goal.spread.max_skew
+    if goal.is_hard or skew <= allowed:
+        return []
+    return [*range(allowed + 1, skew)[:MOST_EASINGS], skew]
 
 
 def remove_pods(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:

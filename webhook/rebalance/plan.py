@@ -249,10 +249,10 @@ def _search(
     hard = [goal.is_hard for goal in goals]
     order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
     compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
-    solution = solve(compiled.model, compiled.bounds, hard, order)
+    solution = solve(compiled, hard, order)
     if compiled.model.is_doubtful:
         compiled = compile_model(pods, goals, cluster, budgets, assumes_room=False)
-        solution = solve(compiled.model, compiled.bounds, hard, order)
+        solution = solve(compiled, hard, order)
     return compiled, solution
 
 

@@ -6,10 +6,14 @@ already, the other hard ones, and then soft ones in the same order. Each is kept
 together with those before it. No constraint that holds is given up for one after it.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from webhook.rebalance.bounds import UNREACHABLE, GoalBound
+from webhook.rebalance.cells import State
+from webhook.rebalance.compilation import CompiledPlan
 from webhook.rebalance.deepening import find_deepening
 from webhook.rebalance.exhaustive import StateGraph, explore, find_shortest
 from webhook.rebalance.goals import GoalObstacle
@@ -40,6 +44,12 @@ class Attempt(NamedTuple):
     strategy: Strategy | None
     bound: int
     is_proven: bool
+
+    def count_evictions(self, start: State) -> int:
+        """Count the evictions of the strategy in the worst case; ``UNREACHABLE`` without one."""
+        if self.strategy is None:
+            return UNREACHABLE
+        return self.strategy[start].length if start in self.strategy else 0
 
 
 class Solution(NamedTuple):
@@ -100,17 +110,18 @@ class GoalSearch:
         return self._graph
 
 
-def solve(
-    model: RebalanceModel, bounds: Sequence[GoalBound], hard: Sequence[bool], order: Sequence[int]
-) -> Solution:
+def solve(compiled: CompiledPlan, hard: Sequence[bool], order: Sequence[int]) -> Solution:
     """
     Find the goals that can be reached, and the shortest strategy for them.
+
+    The skew of a soft constraint that is not reached gets as small as these evictions allow.
 
     Args:
         hard: By goal, whether kube-scheduler enforces it.
         order: The indexes of the goals, the most important first.
     """
-    search = GoalSearch(model, bounds)
+    model, bounds = compiled.model, compiled.bounds
+    search = GoalSearch(model, [*bounds, *chain.from_iterable(compiled.easings)])
     best = search.reach(order)
     if best.strategy is not None:
         return Solution(best, tuple(order), {})
@@ -127,7 +138,38 @@ def solve(
                 if any(True for _ in model.list_evictions(model.start))
                 else GoalObstacle.BUDGETS
             )
-    return Solution(best, reached, obstacles)
+    eased = _ease(search, best, (reached, [*obstacles]), compiled)
+    return Solution(eased, reached, obstacles)
+
+
+def _ease(
+    search: GoalSearch,
+    best: Attempt,
+    goals: tuple[Sequence[int], Sequence[int]],
+    compiled: CompiledPlan,
+) -> Attempt:
+    """
+    Find a strategy that also brings soft constraints nearer, with no more evictions.
+
+    Args:
+        best: The shortest strategy for the goals that are reached.
+        goals: The indexes of these, and of the others.
+    """
+    start, (reached, missed) = compiled.model.start, goals
+    most = best.count_evictions(start)
+    starts = [*accumulate(map(len, compiled.easings), initial=len(compiled.bounds))]
+    for goal in missed if most else ():
+        eased = range(starts[goal], starts[goal + 1])
+        kept = reached
+
+        def is_near(one: int, kept: Sequence[int] = kept) -> bool:
+            return search.reach((*kept, one)).count_evictions(start) <= most
+
+        found = bisect_left(eased, 1, key=is_near)
+        if found < len(eased):
+            reached = (*kept, eased[found])
+    strategy = search.reach(reached).strategy
+    return best._replace(strategy=strategy)
 
 
 def _explain(search: GoalSearch, goal: int, attempt: Attempt, *, is_hard: bool) -> GoalObstacle:
