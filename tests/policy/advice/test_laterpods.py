@@ -152,6 +152,11 @@ KEY = '"topology.kubernetes.io/zone"'
 # subject, what is said after the nodes, field of the constraint
 NAMED: dict[str, tuple[Subject, str, str]] = {
     "counted": (deployed(spread()), f"but {KEY} counts them", ".nodeTaintsPolicy"),
+    "counted, beside too few domains": (
+        deployed(spread(minDomains=4)),
+        f"but {KEY} counts them",
+        "",
+    ),
     "not counted": (deployed(ENOUGH), f"so that {KEY} has 2 domains, and minDomains is 3", ""),
 }
 

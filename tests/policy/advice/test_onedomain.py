@@ -276,3 +276,20 @@ def test_a_daemon_set_is_told_who_chooses_its_nodes() -> None:
     )
     assert soft.problem.endswith("by node affinity: the constraint has no effect")
     assert hard.instead.startswith("# leave out the constraint")
+
+
+def test_nodes_without_the_key_of_another_constraint_are_no_domain() -> None:
+    nodes = [
+        node("a1", "zone-a", rack="1"),
+        node("a2", "zone-a"),
+        node("b1", "zone-b", pool="web"),
+        node("c1", "zone-c", GPU),
+    ]
+    judged_twice = judged(HARD_ZONE, spread(topologyKey="rack"), spread(topologyKey="pool"))
+
+    assert check_rule("TSC120", judged_twice, audit(nodes)) == [], "no node has both"
+    by_rack, _ = check_rule("TSC120", judged(HARD_ZONE, spread(topologyKey="rack")), audit(nodes))
+    assert by_rack.problem == (
+        f'"{ZONE}" has one domain only (zone-a) of nodes that have "rack": {SPREADS_NOTHING}'
+    )
+    assert by_rack.instead == "# label the other nodes: kubectl label node NAME rack=VALUE"

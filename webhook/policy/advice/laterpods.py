@@ -144,12 +144,13 @@ def _describe_unready(
     key, required = spread.topology_key, spread.min_domains
     opened = {node.labels[key] for node in now}
     closed = sorted({node.labels[key] for node in later} - opened)
-    if len(sizes) < required:
+    if counted := [value for value in closed if value in sizes]:
+        closed = counted
+        them = "it" if key == HOSTNAME and len(closed) == 1 else "them"
+        effect = f", but {quote_value(key)} counts {them}"
+    elif len(sizes) < required:
         number = count_of(len(sizes), "domain")
         effect = f", so that {quote_value(key)} has {number}, and minDomains is {required}"
-    elif counted := [value for value in closed if value in sizes]:
-        closed = counted
-        effect = f", but {quote_value(key)} counts them"
     elif not all_return:
         return ""
     else:

@@ -12,7 +12,13 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
 from webhook.policy.advice.counting import next_pod, other_workloads
-from webhook.policy.advice.findings import SHOWN_CHARACTERS, RuleViolation, clip, quote_value
+from webhook.policy.advice.findings import (
+    SHOWN_CHARACTERS,
+    RuleViolation,
+    clip,
+    join_names,
+    quote_value,
+)
 from webhook.policy.advice.reachability import list_closed
 from webhook.policy.advice.selfaffinity import describe_following
 from webhook.policy.advice.subject import Subject
@@ -63,7 +69,7 @@ def _judge_constraints(
             elif spread.min_domains > 1:
                 continue  # TSC104 reports these
             elif problem := _describe_one_domain(subject, spread, keys, cluster):
-                suggestion = _suggest_domains(spread.topology_key, subject.demands, cluster)
+                suggestion = _suggest_domains(spread.topology_key, keys, subject.demands, cluster)
                 yield _report_constraint(
                     subject, spread, f"{problem}: the constraint cannot spread its pods", suggestion
                 )
@@ -189,6 +195,9 @@ def _describe_one_domain(
     (reached,) = (clip(value, SHOWN_CHARACTERS) for value in found.sizes)
     every = domains(affinity=False, taints=False)
     if len(every.sizes) == 1:
+        if others := _list_missing(key, keys, demands, cluster):
+            named = join_names([quote_value(one) for one in others])
+            return f"{quote_value(key)} has one domain only ({reached}) of nodes that have {named}"
         return f"{quote_value(key)} has one domain only ({reached})"
     # Without either, the other alone may leave the one domain: then both have a part.
     together = not by_affinity and not by_taints
@@ -201,7 +210,21 @@ def _describe_one_domain(
     return f"by {requirements} its pods can go to {only}"
 
 
-def _suggest_domains(key: str, demands: Demands, cluster: ClusterState) -> str:
+def _list_missing(
+    key: str, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
+) -> list[str]:
+    """List the keys of other constraints that nodes of other domains lack, open to the pods."""
+    counted = cluster.lasting_domains(key, keys, demands).sizes
+    reached = cluster.lasting_domains(key, (key,), demands).values
+    others = [cluster.topology.by_name[name] for name in reached if reached[name] not in counted]
+    return [one for one in dict.fromkeys(keys) if any(one not in node.labels for node in others)]
+
+
+def _suggest_domains(
+    key: str, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
+) -> str:
+    if missing := _list_missing(key, keys, demands, cluster):
+        return f"# label the other nodes: kubectl label node NAME {missing[0]}=VALUE"
     if key == HOSTNAME or len(cluster.lasting_domains("", (), demands).values) == 1:
         return _LET_GO
     return (
