@@ -110,6 +110,17 @@ def test_a_change_that_must_be_made_alone_waits_for_others_of_its_object() -> No
     assert (plan.accepted, plan.rejected) == ((first,), ())
 
 
+def test_nothing_else_is_changed_beside_a_change_that_must_be_made_alone() -> None:
+    tree = read_tree("a: 1\nb: 2\n")
+    first, second = (
+        dataclasses.replace(proposal(Put(("a",), 3)), alone=True),
+        proposal(Put(("b",), 3)),
+    )
+
+    assert plan_document(tree, [first, second]).accepted == (first,)
+    assert plan_document(tree, [second, first]).accepted == (second,)
+
+
 def test_a_proposal_that_conflicts_with_itself_is_rejected() -> None:
     tree = read_tree("a: 1\nb: 2\n")
     contradiction = proposal(Put(("a",), 3), Put(("a",), 4))

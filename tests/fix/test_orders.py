@@ -263,3 +263,15 @@ def test_fixes_leave_pending_only_what_was_pending(
         assert count_placed(new, nodes, replicas) == {replicas}
     if outcome.fixed and not outcome.left and max(count_placed(new, nodes, 1)):
         assert max(count_placed(new, nodes, replicas)) == replicas
+
+
+def test_a_value_that_another_change_makes_needless_is_not_written() -> None:
+    """Of two findings of TSC109, the first change leaves all pods a place, and both do not."""
+    places = (("a1", "a", "od"), ("b1", "b", "od"), ("c1", "c", "od"), ("b2", "b", "spot"))
+    nodes = [node(name, zone, pool=pool) for name, zone, pool in places]
+    text = web(*(entry(topologyKey=key) for key in ("pool", ZONE, HOSTNAME)), replicas=7)
+
+    outcome = fix(text, nodes, "TSC109")
+
+    assert outcome.texts["web.yaml"] == text.replace("maxSkew: 1", "maxSkew: 4", 1)
+    assert ([one.rule for one in outcome.fixed], outcome.left) == (["TSC109"], ())

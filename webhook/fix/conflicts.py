@@ -197,19 +197,22 @@ class _Selection:
         self._accepted: list[Proposal] = []
         self._edits: list[TextEdit] = []
         self._changes: defaultdict[FieldPath, list[Change]] = defaultdict(list)  # by object
+        self._alone = set[FieldPath]()  # objects that are not changed further
 
     def add(self, proposal: Proposal) -> None:
         """Accept a proposal, unless it conflicts with an accepted one."""
-        edits = self._placements.edits_of(proposal)
-        if proposal.alone and self._changes[proposal.evaluated.document.path]:
+        edits, changed = self._placements.edits_of(proposal), proposal.evaluated.document.path
+        new, changes = proposal.changes_of_document, self._changes[changed]
+        if changed in self._alone or (proposal.alone and changes):
             return
-        new, changes = proposal.changes_of_document, self._changes[proposal.evaluated.document.path]
         if any(starmap(conflict, product(new, changes))) or any(
             overlap(edit, neighbour) for edit in edits for neighbour in self._neighbours(edit)
         ):
             return
         self._accepted.append(proposal)
         changes += new
+        if proposal.alone:
+            self._alone.add(changed)
         for edit in edits:
             if edit not in self._neighbours(edit):
                 insort(self._edits, edit)

@@ -36,6 +36,13 @@ from webhook.policy.paths import format_path
 
 MOST_ROUNDS = 30  # a round makes at least one change; the files of real objects need four
 
+WEIGHED_TOGETHER = frozenset({"TSC106", "TSC109", "TSC112", "TSC119"})
+"""
+Rules whose values depend on all hard constraints: each is found anew after other changes.
+
+After one of these changes, another may be needless, or leave pods Pending.
+"""
+
 UNSETTLED = FixObstacle("it was still changing")
 
 
@@ -178,7 +185,8 @@ def _find_changes(
             return FixObstacle(f"first keep one of the fields {format_path(change.path)}")
     obstacle = evaluation.find_obstacle(evaluated, finding, changes)
     wrote = describe_changes(changes, context.value)
-    return obstacle or Proposal(evaluated, finding, changes, wrote)
+    alone = finding.rule in WEIGHED_TOGETHER
+    return obstacle or Proposal(evaluated, finding, changes, wrote, alone=alone)
 
 
 def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:
@@ -227,7 +235,10 @@ def _plan(
     if not harmful:
         return plans
     return file.plan(
-        [dataclasses.replace(one, alone=id(one.evaluated) in harmful) for one in proposals]
+        [
+            dataclasses.replace(one, alone=True) if id(one.evaluated) in harmful else one
+            for one in proposals
+        ]
     )
 
 
