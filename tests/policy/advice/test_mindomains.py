@@ -276,7 +276,7 @@ def test_affinity_and_tolerations_are_named_if_they_exclude_domains() -> None:
         for violation in check_rule("TSC104", deployed(least(4)), context)
     ] == [
         *[f'minDomains is 4, but "{ZONE}" has 3 domains only'] * 2,
-        *[f'minDomains is 4, but by tolerations its pods can go to 2 domains of "{ZONE}"'] * 2,
+        *[f'minDomains is 4, but by taints its pods can go to 2 domains of "{ZONE}"'] * 2,
     ]
 
 

@@ -168,7 +168,7 @@ def _describe_left(
         return f"{quote_value(key)} has {domains} only"
     anywhere = subject.demands.honoring(affinity=True, taints=False)
     by_taints = _count_reachable(spread, anywhere, subject, context) != left
-    causes = [name_requirements(subject), "tolerations" if by_taints else ""]
+    causes = [name_requirements(subject), "taints" if by_taints else ""]
     named = " and ".join(filter(None, causes))
     return f"by {named} its pods can go to {domains} of {quote_value(key)}"
 
