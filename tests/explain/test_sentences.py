@@ -89,6 +89,19 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
         "no node satisfies all of them"),
     ),
+    "a third constraint allows all domains": (
+        scenario(
+            [
+                node("n1", "a", rack="r", pool="x"), node("n2", "b", rack="s", pool="x"),
+                node("n3", "b", rack="r", pool="y"),
+            ],
+            spread_over(), spread_over("rack"), spread_over("pool", max_skew=9),
+            pods={"n1": 1, "n2": 1, "n3": 1},
+        ),
+        "",
+        ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
+        "pool (maxSkew 9) allows x, y; no node satisfies all of them"),
+    ),
     "the only node that satisfies two constraints is cordoned": (
         scenario(
             [

@@ -166,7 +166,8 @@ def _explain_closed(tally: PodTally, names: KeyNames) -> str:
 def _describe_allowed(tally: PodTally, names: KeyNames) -> str:
     fitting = tuple(map(domain_name, sorted(filter(tally.fits, tally.domains.sizes))))
     name = names.short(tally.spread.topology_key)
-    return f"{name} (maxSkew {tally.spread.max_skew}) allows only {join_names(fitting)}"
+    only = "only " if len(fitting) < len(tally.domains.sizes) else ""
+    return f"{name} (maxSkew {tally.spread.max_skew}) allows {only}{join_names(fitting)}"
 
 
 def _count_reasons(found: Iterable[str]) -> str:
