@@ -24,6 +24,13 @@ SENTENCES: dict[str, tuple[DaemonReport, str]] = {
         report(FITS, STUCK),
         "1 of 3 nodes that need one; 2 pods missing, 1 of which cannot be placed",
     ),
+    "the only missing one cannot": (
+        report(STUCK), "2 of 3 nodes that need one; 1 pod missing, which cannot be placed"
+    ),
+    "none can be placed": (
+        report(STUCK, STUCK),
+        "1 of 3 nodes that need one; 2 pods missing, none of which can be placed",
+    ),
     "not all together": (
         report(FITS, LATE), "1 of 3 nodes that need one; 2 pods missing, 1 of which can be placed"
     ),

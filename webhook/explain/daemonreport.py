@@ -66,14 +66,23 @@ def summarize_daemons(report: DaemonReport) -> str:
     lacking = len(report.missing)
     text = f"has its pod on {report.running} of {count_of(report.desired, 'node')} that need one"
     if lacking:
-        fate = f"{blocked} of which cannot be placed" if blocked else "which can be placed"
+        fate = _describe_fate(blocked, lacking)
         if together:
             fate = f"{lacking - blocked} of which can be placed"
         text += f"; {count_of(lacking, 'pod')} missing, {fate}"
     if report.replacing:
         stuck = sum(not pod.is_placeable for pod in report.replacing)
-        fate = f"{stuck} of which cannot be placed" if stuck else "which can be placed"
+        fate = _describe_fate(stuck, len(report.replacing))
         text += f"; {count_of(len(report.replacing), 'new pod')} beside old ones, {fate}"
     if report.unneeded:
         text += f"; {count_of(len(report.unneeded), 'unneeded pod')}"
     return text
+
+
+def _describe_fate(stuck: int, pods: int) -> str:
+    """Describe how many of some pods cannot be placed."""
+    if not stuck:
+        return "which can be placed"
+    if stuck < pods:
+        return f"{stuck} of which cannot be placed"
+    return "which cannot be placed" if pods == 1 else "none of which can be placed"

@@ -83,6 +83,14 @@ def test_pods_on_nodes_without_a_key_are_not_said_to_be_even(
     ]
 
 
+def test_pods_without_a_node_are_not_said_to_be_even() -> None:
+    pods = [*web_pods({"a1": 1, "b1": 1, "c1": 1}), workload_pod("web-9", "", [spread_over()])]
+
+    assert summarize_plan(Situation(pods).plan()) == (
+        "no evictions: every constraint holds for the pods that run"
+    )
+
+
 def test_what_prevents_a_constraint_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     pods = web_pods({"a1": 4, "b1": 1, "c1": 1})
     fixed = [replace(one, obstacle=EvictionObstacle.TERMINATING) for one in pods[:4]]

@@ -157,7 +157,9 @@ def _describe_kept(plan: RebalancePlan) -> str:
     """Describe which constraints hold, if no goal of the plan is missed."""
     kinds = {note.kind for note in plan.notes}
     which = "every constraint" if kinds.isdisjoint(_UNEVEN) else "every other constraint"
-    return f"{which} holds" + (" for the pods that it counts" if NoteKind.NO_KEY in kinds else "")
+    counted = " for the pods that it counts" if NoteKind.NO_KEY in kinds else ""
+    waiting = not kinds.isdisjoint((NoteKind.PENDING, NoteKind.MISSING))
+    return f"{which} holds{' for the pods that run' if waiting else counted}"
 
 
 def _count_missed(plan: RebalancePlan) -> Iterator[str]:

@@ -184,7 +184,7 @@ def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleVio
     yield RuleViolation(
         subject.list_path,
         f"by {excluding} its pods can go to 0 of {count_of(nodes, 'node')}: they stay Pending "
-        "until a node autoscaler adds another",
+        "until a node is added that they can go to",
         "# let its pods go to some nodes by nodeSelector, affinity and tolerations",
         f"by {excluding} its pods can go to no node",
     )
