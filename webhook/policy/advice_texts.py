@@ -107,13 +107,14 @@ ADVICE_ENTRIES = (
     ),
     advice_entry(
         "TSC107",
-        "constraints of a Deployment or a Rollout distinguish its revisions",
+        "constraints of a Deployment, a DeploymentConfig or a Rollout distinguish its revisions",
         "While a new revision is rolled out, its pods are placed by where the old ones are. After "
         "these are deleted, the pods of the new revision may be uneven, and nothing moves them. "
         "With `maxSurge: 0` an old pod is deleted first, and the new one takes its place: the "
         "rule is then silent.",
         "write `matchLabelKeys: [pod-template-hash]`; for an Argo Rollout, "
-        "`matchLabelKeys: [rollouts-pod-template-hash]`",
+        "`matchLabelKeys: [rollouts-pod-template-hash]`, and for a DeploymentConfig "
+        "`matchLabelKeys: [deployment]`",
         since=_1_25,
     ),
     advice_entry(

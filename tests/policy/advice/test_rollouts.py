@@ -27,7 +27,7 @@ from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
 from webhook.policy.advice.rollouts import list_apart
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT_CONFIG, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Node
 
 HOST = spread(topologyKey=HOSTNAME)
@@ -283,3 +283,21 @@ def test_a_closed_domain_is_the_cause_of_another_rule() -> None:
 
     assert [finding.rule for finding in advice.warned] == ["TSC105"]
     assert "and the additional pods of a rollout" in advice.warned[0].problem
+
+
+TEMPLATE = ("spec", "template")
+TAINTED_D = [*zones("a1", "b1", "c1"), node("d1", "zone-d", GPU)]
+
+
+def test_a_rollout_of_a_deployment_config_needs_places_as_well() -> None:
+    strategy = {"type": "Rolling", "rollingParams": {"maxUnavailable": 0}}
+    made: Json = {"kind": DEPLOYMENT_CONFIG, "replicas": 3, "strategy": strategy}
+    crossing = workload(spread(), spread(topologyKey=HOSTNAME), **made)
+    closed = workload(spread(), **made)
+    nodes = zones("a1", "a2", "a3", "b1")
+
+    (stopped,) = check_rule("TSC119", subject(crossing, TEMPLATE), audit(nodes))
+    (waiting,) = check_rule("TSC105", subject(closed, TEMPLATE), audit(TAINTED_D))
+
+    assert stopped.instead == "matchLabelKeys: [deployment]"
+    assert "and the additional pods of a rollout stay Pending" in waiting.problem

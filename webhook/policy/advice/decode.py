@@ -84,7 +84,7 @@ def decode_subject(
         members=number_members(kind, path, holders),
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
-        recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
+        recreates=_may_recreate(holder.strategy),
         on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
         is_parallel=holder.pod_management_policy == "Parallel",
         paused=holder.paused is True,
@@ -92,6 +92,13 @@ def decode_subject(
         alone_on_node=bool(path) and requests_host_ports(template),
         selector_labels=find_selector_labels(kind, holder),
         given_labels=list_given_labels(holder),
+    )
+
+
+def _may_recreate(strategy: Any) -> bool:
+    """Whether a strategy deletes all old pods first; that of a custom deployer is not known."""
+    return is_object(strategy) and not {"Recreate", "Custom"}.isdisjoint(
+        value for value in strategy.values() if isinstance(value, str)
     )
 
 

@@ -20,7 +20,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
-from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
+from webhook.policy.kinds import DEPLOYMENT, DEPLOYMENT_CONFIG, ROLLOUT
 from webhook.policy.model import IGNORE, Constraint
 from webhook.policy.podlabels import (
     ADDED_LABELS,
@@ -36,7 +36,7 @@ JUDGED_KEYS = 16  # matchLabelKeys of a constraint; real ones have one or two
 MOST_SEARCHES = 2  # keys of a constraint for which a similar label is searched, 1 ms each
 COMPARED_LABELS = 16  # labels of a pod that a key is compared with; real pods have ten
 
-SURGING = frozenset({DEPLOYMENT, ROLLOUT})
+SURGING = frozenset({DEPLOYMENT, DEPLOYMENT_CONFIG, ROLLOUT})
 """Kinds that run pods of two revisions beside each other during a rollout."""
 
 
