@@ -91,7 +91,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "`ScheduleAnyway`; the fix of TSC107 if that places the first pod of a new revision"
         ),
         "TSC107": RemedyText(
-            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash",
+            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash, "
+            "for a DeploymentConfig deployment",
             "a selector that also counts the pods of other workloads: they would no longer count",
         ),
         "TSC108": RemedyText(
@@ -128,8 +129,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC119": RemedyText(
             "adds pod-template-hash to matchLabelKeys of all hard constraints, for a Rollout "
-            "rollouts-pod-template-hash, for a DaemonSet controller-revision-hash; for a "
-            "StatefulSet with volumes removes controller-revision-hash from matchLabelKeys, and "
+            "rollouts-pod-template-hash, for a DaemonSet controller-revision-hash, for a "
+            "DeploymentConfig deployment; for a StatefulSet with volumes removes controller-revision-hash from matchLabelKeys, and "
             "only on request writes the selector of TSC113",
             "if the feature gate of this field is off, or if data would have to be moved",
         ),
