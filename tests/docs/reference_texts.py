@@ -87,7 +87,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC106": RemedyText(
             "the smallest maxSkew with which all pods that wait have a place in every order, and "
-            "all replicas of a Deployment, a Rollout or a StatefulSet, placed from nothing, or "
+            "all replicas of a Deployment, a DeploymentConfig, a Rollout or a StatefulSet, placed "
+            "from nothing, or "
             "`ScheduleAnyway`; the fix of TSC107 if that places the first pod of a new revision"
         ),
         "TSC107": RemedyText(
@@ -130,8 +131,9 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         "TSC119": RemedyText(
             "adds pod-template-hash to matchLabelKeys of all hard constraints, for a Rollout "
             "rollouts-pod-template-hash, for a DaemonSet controller-revision-hash, for a "
-            "DeploymentConfig deployment; for a StatefulSet with volumes removes controller-revision-hash from matchLabelKeys, and "
-            "only on request writes the selector of TSC113",
+            "DeploymentConfig deployment; for a StatefulSet with volumes removes "
+            "controller-revision-hash from matchLabelKeys, and only on request writes the "
+            "selector of TSC113",
             "if the feature gate of this field is off, or if data would have to be moved",
         ),
     }

@@ -99,10 +99,10 @@ ADVICE_ENTRIES = (
         "minDomains, with the same effect. A domain that taints or affinity close as well is the "
         "subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
-        "every order, and all replicas of a Deployment, a Rollout or a StatefulSet, whose pods the "
-        "change creates anew; or make one of the constraints `ScheduleAnyway`; wait for nodes that "
-        "are cordoned, not ready or tainted for now; count revisions apart by matchLabelKeys, if "
-        "that places the first pod of a new one",
+        "every order, and all replicas of a Deployment, a DeploymentConfig, a Rollout or a "
+        "StatefulSet, whose pods the change creates anew; or make one of the constraints "
+        "`ScheduleAnyway`; wait for nodes that are cordoned, not ready or tainted for now; count "
+        "revisions apart by matchLabelKeys, if that places the first pod of a new one",
         scope=RuleScope.AUDIT,
     ),
     advice_entry(

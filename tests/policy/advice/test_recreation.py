@@ -19,7 +19,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT, STATEFUL_SET
+from webhook.policy.kinds import DEPLOYMENT, DEPLOYMENT_CONFIG, REPLICA_SET, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind
 
 CAPACITY = "karpenter.sh/capacity-type"
@@ -44,6 +44,7 @@ def awaiting(kind: GroupKind = DEPLOYMENT) -> Subject:
 RAISES: dict[GroupKind, tuple[str, str]] = {
     REPLICA_SET: (f"{PATH}[0].maxSkew", "maxSkew: 2"),
     DEPLOYMENT: (f"{PATH}[1].maxSkew", "maxSkew: 2"),
+    DEPLOYMENT_CONFIG: (f"{PATH}[1].maxSkew", "maxSkew: 2"),
     ROLLOUT: (f"{PATH}[1].maxSkew", "maxSkew: 2"),
     STATEFUL_SET: (f"{PATH}[1].maxSkew", "maxSkew: 2"),
 }

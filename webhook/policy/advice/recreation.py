@@ -1,8 +1,9 @@
 """
 Whether all pods of a workload, which the change of a constraint creates anew, have a place.
 
-A Deployment, a Rollout and a StatefulSet cannot give a new constraint to the pods that wait alone:
-the change of the template makes a new revision, and all replicas are placed again, in any order.
+A Deployment, a DeploymentConfig, a Rollout and a StatefulSet cannot give a new constraint to the
+pods that wait alone: the change of the template makes a new revision, and all replicas are placed
+again, in any order.
 ``RecreatedPods.read`` is the entry point.
 
 Source: k8s.io kubernetes pkg/controller/deployment/util ``FindNewReplicaSet``;
@@ -18,10 +19,10 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.everyorder import ReplicaOrders, read_advised_orders
 from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import DEPLOYMENT, ROLLOUT, STATEFUL_SET
+from webhook.policy.kinds import DEPLOYMENT, DEPLOYMENT_CONFIG, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import SCHEDULE_ANYWAY
 
-_RECREATING = frozenset({DEPLOYMENT, ROLLOUT, STATEFUL_SET})
+_RECREATING = frozenset({DEPLOYMENT, DEPLOYMENT_CONFIG, ROLLOUT, STATEFUL_SET})
 
 
 class RecreatedPods(NamedTuple):

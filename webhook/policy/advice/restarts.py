@@ -25,6 +25,7 @@ from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
+    DEPLOYMENT_CONFIG,
     JOB_SET,
     LEADER_WORKER_SET,
     POD,
@@ -40,7 +41,16 @@ RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl 
 _NOT_EVICTED = frozenset({POD, JOB_SET, DAEMON_SET, LEADER_WORKER_SET})
 """Kinds besides those of Jobs whose pods no plan of evictions moves."""
 
-_NAMED = frozenset({DEPLOYMENT, STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
+_NAMED = frozenset(
+    {
+        DEPLOYMENT,
+        DEPLOYMENT_CONFIG,
+        STATEFUL_SET,
+        REPLICA_SET,
+        REPLICATION_CONTROLLER,
+        ROLLOUT,
+    }
+)
 """Kinds by which a plan names the workload of a pod; others may own its controller."""
 
 _RECREATE = "# create the pod anew: no controller creates another in its place"

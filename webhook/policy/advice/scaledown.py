@@ -26,12 +26,20 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import reason_to_leave_alone
 from webhook.policy.defaulting.profiles import Mode, Policy
-from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT
+from webhook.policy.kinds import (
+    DEPLOYMENT,
+    DEPLOYMENT_CONFIG,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    ROLLOUT,
+)
 from webhook.policy.model import HOSTNAME
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.scaledown.ranks import DELETION_COST
 
-RANKED_KINDS = frozenset({DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
+RANKED_KINDS = frozenset(
+    {DEPLOYMENT, DEPLOYMENT_CONFIG, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT}
+)
 """Kinds whose pods a ReplicaSet or a ReplicationController removes."""
 
 _RANKS = "scaleDown: KeepSpread"
