@@ -166,9 +166,9 @@ def test_pods_that_are_being_deleted_precede_all_that_a_new_pod_waits_for() -> N
 )
 def test_pods_of_an_older_template_are_named(kept: tuple[str, ...], sentence: str) -> None:
     terms = PlacementTerms(kept=kept)
-    sentence = sentence.format("the constraints of an older template, ")
+    sentence = sentence.format("other constraints than the template now has, ")
 
     assert terms.describe("can be placed", []) == f"can be placed; {sentence}"
-    assert terms.kept_note == f"{sentence}, which is supposed here"
+    assert terms.kept_note == f"{sentence}, which is supposed here, and that no webhook adds others"
     assert terms.notes == terms.of_new_pods.notes == ()
     assert terms.of_new_pods.kept_note == ""

@@ -128,15 +128,17 @@ class PlacementTerms(msgspec.Struct, frozen=True):
     @property
     def kept_note(self) -> str:
         """What a what-if without a rollout supposes about the pods that are kept; or empty."""
-        return f"{self._describe_kept()}, which is supposed here" if self.kept else ""
+        if not self.kept:
+            return ""
+        return f"{self._describe_kept()}, which is supposed here, and that no webhook adds others"
 
     def _describe_kept(self) -> str:
         names = join_names(self.kept, most=MOST_POD_NAMES)
         one = len(self.kept) == 1
         has, stays, is_deleted = ("has", "stays", "it is") if one else ("have", "stay", "they are")
         return (
-            f"{names} {has} the constraints of an older template, with which no node accepts "
-            f"{'it' if one else 'them'}, and {stays} Pending until {is_deleted} deleted"
+            f"{names} {has} other constraints than the template now has, with which no node "
+            f"accepts {'it' if one else 'them'}, and {stays} Pending until {is_deleted} deleted"
         )
 
     def restrict(self, scenario: Scenario) -> Scenario:

@@ -45,8 +45,8 @@ spec:
 status: {{phase: Pending}}
 """
 SENTENCE = (
-    "db-0 has the constraints of an older template, with which no node accepts it, and stays "
-    "Pending until it is deleted"
+    "db-0 has other constraints than the template now has, with which no node accepts it, and "
+    "stays Pending until it is deleted"
 )
 
 OF_DEPLOYMENT = "{apiVersion: apps/v1, kind: Deployment, name: db, uid: u, controller: true}"

@@ -56,7 +56,9 @@ def test_pods_that_are_kept(judged: Subject, number: int) -> None:
     found = check_rule("TSC106", judged, audit(NODES, judged.running))
 
     assert [(one.field, one.brief) for one in found] == (
-        [(PATH, "2 Pending pods have the constraints of an older template")] if number else []
+        [(PATH, "2 Pending pods have other constraints than the template now has")]
+        if number
+        else []
     )
 
 
@@ -66,12 +68,12 @@ def test_one_pod_that_is_kept() -> None:
     (violation,) = check_rule("TSC106", judged, audit(NODES, judged.running))
 
     assert violation.problem == (
-        "1 Pending pod has the constraints of an older template, with which no node accepts it, "
-        "and stays Pending until it is deleted"
+        "1 Pending pod has other constraints than the template now has, with which no node accepts "
+        "it, and stays Pending until it is deleted"
     )
     assert violation.instead == (
         "# delete the Pending pods: those created in their place have the constraints of the "
-        "template"
+        "template, unless a webhook adds others"
     )
 
 

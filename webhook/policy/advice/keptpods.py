@@ -23,7 +23,8 @@ from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.placement.tallies import IncomingPod
 
 DELETE_PENDING = (
-    "# delete the Pending pods: those created in their place have the constraints of the template"
+    "# delete the Pending pods: those created in their place have the constraints of the template, "
+    "unless a webhook adds others"
 )
 """What to do about such pods; no change of the template affects them."""
 
@@ -73,7 +74,7 @@ def _report(number: int, subject: Subject) -> RuleViolation:
     has, them, stay, are = (
         ("has", "it", "stays", "it is") if number == 1 else ("have", "them", "stay", "they are")
     )
-    older = f"{count_of(number, 'Pending pod')} {has} the constraints of an older template"
+    older = f"{count_of(number, 'Pending pod')} {has} other constraints than the template now has"
     return RuleViolation(
         subject.list_path,
         f"{older}, with which no node accepts {them}, and {stay} Pending until {are} deleted",
