@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import pod, spread
-from tests.policy.advice.subjects import job_set, subject, worker_set, workload
+from tests.policy.advice.subjects import job_set, running, subject, worker_set, workload
 from webhook.policy.advice.countedgroups import (
     belongs_to_group,
     count_together,
@@ -44,6 +44,18 @@ TOGETHER: dict[str, tuple[Subject, int | None, bool]] = {
         keyed(POD_NAME, labels={"app": "web", POD_NAME: "web-0"}), 6, False
     ),
     "an unknown number of replicas": (subject(pod(spread())), None, False),
+    "the index of a Job that numbers no pods": (
+        keyed(COMPLETION_INDEX, kind=JOB, parallelism=4), 4, False
+    ),
+    "the index of an Indexed Job": (
+        keyed(COMPLETION_INDEX, kind=JOB, parallelism=4, completionMode="Indexed"), 1, True
+    ),
+    "the index of a Job whose pods show it": (
+        replace(
+            keyed(COMPLETION_INDEX, kind=JOB, parallelism=4),
+            running=(running("a1", labels={"app": "web", COMPLETION_INDEX: "0"}),),
+        ), 1, True
+    ),
     "the name of one Job": (keyed(JOB_NAME, kind=JOB, parallelism=4), 4, False),
     "the Jobs of a JobSet together": (job_set(JOB_SET_NAME), 6, False),
     "each Job of a JobSet": (job_set(JOB_NAME), 2, False),

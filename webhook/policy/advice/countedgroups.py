@@ -10,13 +10,26 @@ pkg/webhooks/pod_webhook.go ``Default``.
 
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
-from webhook.policy.podlabels import differing_keys, grouped_keys, member_keys, unique_keys
+from webhook.policy.podlabels import (
+    COMPLETION_INDEX,
+    differing_keys,
+    grouped_keys,
+    member_keys,
+    unique_keys,
+)
 from webhook.policy.selectors import compared_keys
 
 
 def is_unique(key: str, subject: Subject) -> bool:
     """Whether each pod of a subject has its own value of a label, which its controller adds."""
-    return key in unique_keys(subject.pods_kind) and key not in subject.labels
+    if key not in unique_keys(subject.pods_kind) or key in subject.labels:
+        return False
+    # Only Jobs with completionMode Indexed number their pods; running ones show it as well.
+    return (
+        key != COMPLETION_INDEX
+        or key in subject.given_labels
+        or any(key in group.pod.labels for group in subject.running)
+    )
 
 
 def counts_only_itself(constraint: Constraint, subject: Subject) -> bool:
