@@ -28,7 +28,8 @@ from webhook.policy.advice.rollouts import list_apart
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT_CONFIG, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, Node
+from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 HOST = spread(topologyKey=HOSTNAME)
 HASH = "pod-template-hash"
@@ -301,3 +302,19 @@ def test_a_rollout_of_a_deployment_config_needs_places_as_well() -> None:
 
     assert stopped.instead == "matchLabelKeys: [deployment]"
     assert "and the additional pods of a rollout stay Pending" in waiting.problem
+
+
+def test_a_rollout_that_only_a_cordon_stops_can_finish_later() -> None:
+    strategy = {"rollingUpdate": {"maxUnavailable": 0}}
+    honoring = [spread(topologyKey=key, nodeTaintsPolicy="Honor") for key in (ZONE, HOSTNAME)]
+    judged = deployed(*honoring, replicas=5, strategy=strategy)
+    closed = replace(zones("b2")[0], unschedulable=True, taints=(UNSCHEDULABLE,))
+
+    (passing,) = check_rule("TSC119", judged, audit([*zones("a1", "a2", "b1"), closed]))
+
+    assert passing.problem.startswith(
+        "while nodes are cordoned, not ready or tainted, no rollout can finish: "
+    )
+    assert check_rule("TSC119", judged, audit(zones("a1", "a2", "b1", "b2"))) == []
+    (lasting,) = check_rule("TSC119", judged, audit(zones("a1", "a2", "b1")))
+    assert lasting.problem.startswith("no rollout can finish: ")

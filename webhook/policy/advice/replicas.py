@@ -42,7 +42,7 @@ from webhook.policy.placement.spreads import SpreadConstraint
 _OPENED = "once no node is cordoned, not ready or tainted any more"
 
 
-class _Period(StrEnum):
+class ConflictPeriod(StrEnum):
     """When two constraints exclude each other, as the beginning of a sentence."""
 
     ALWAYS = ""
@@ -94,7 +94,7 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     """
     if subject.is_alone or len(subject.constraints) <= 1:
         return  # most workloads
-    replicas, is_changing = subject.most_replicas or 0, _will_change(subject, context)
+    replicas, is_changing = subject.most_replicas or 0, nodes_may_return(subject, context)
     found = {one.pair: one for one in find_conflicts(subject, context, replicas)}
     later = dict(found)
     if is_changing:
@@ -102,11 +102,11 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         opened = find_conflicts(subject, context, replicas, once_open=True)
         later = {one.pair: one for one in opened}
     for pair, conflict in found.items():
-        period = _Period.ALWAYS if pair in later else _Period.WHILE_CLOSED
+        period = ConflictPeriod.ALWAYS if pair in later else ConflictPeriod.WHILE_CLOSED
         yield _report_conflict(conflict, subject, context, period, later.get(pair, conflict))
     for pair, conflict in later.items():
         if pair not in found:
-            yield _report_conflict(conflict, subject, context, _Period.ONCE_OPEN, conflict)
+            yield _report_conflict(conflict, subject, context, ConflictPeriod.ONCE_OPEN, conflict)
 
 
 def _find_closer(
@@ -128,8 +128,8 @@ def _find_closer(
     }
 
 
-def _will_change(subject: Subject, context: AdviceContext) -> bool:
-    """Whether the state of some node keeps its pods away for now."""
+def nodes_may_return(subject: Subject, context: AdviceContext) -> bool:
+    """Whether some nodes keep a subject's pods away by their state alone, as cordoned ones."""
     if context.cluster is None:
         return False
     now, later = (
@@ -143,7 +143,7 @@ def _report_conflict(
     conflict: "ConstraintConflict",
     subject: Subject,
     context: AdviceContext,
-    period: _Period,
+    period: ConflictPeriod,
     later: "ConstraintConflict",
 ) -> RuleViolation:
     """
@@ -155,8 +155,8 @@ def _report_conflict(
     outer, inner, replicas = conflict.outer, conflict.inner, subject.most_replicas or 0
     wider = range(inner.max_skew + 1, replicas)
     number = f"{conflict.first - 1} of {replicas} replicas"
-    alone = "" if _will_change(subject, context) else ", though each alone can be kept"
-    is_passing = period is _Period.WHILE_CLOSED
+    alone = "" if nodes_may_return(subject, context) else ", though each alone can be kept"
+    is_passing = period is ConflictPeriod.WHILE_CLOSED
     more = f" ({later.first - 1} {_OPENED})" if later.first != conflict.first else ""
     return RuleViolation(
         subject.field(inner.index),

@@ -21,7 +21,7 @@ from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.placing import accepts_pod
 from webhook.policy.advice.replacedpod import replaces_all
 from webhook.policy.advice.replacements import judge_volumes
-from webhook.policy.advice.replicas import find_conflicts
+from webhook.policy.advice.replicas import ConflictPeriod, find_conflicts, nodes_may_return
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 
@@ -56,7 +56,13 @@ def _judge_replicas(
         else f"maxUnavailable is 0 of {replicas} replicas, so the first new pod needs a place "
         "beside all old ones"
     )
-    for conflict in find_conflicts(subject, context, pods):
+    conflicts = [*find_conflicts(subject, context, pods)]
+    may_end = bool(conflicts) and nodes_may_return(subject, context)
+    opened = find_conflicts(subject, context, pods, once_open=True) if may_end else conflicts
+    lasting = {conflict.pair for conflict in opened}
+    for conflict in conflicts:
+        is_lasting = conflict.pair in lasting
+        period = ConflictPeriod.ALWAYS if is_lasting else ConflictPeriod.WHILE_CLOSED
         pair = conflict.outer.index, conflict.inner.index
         together = [
             counts_revisions_together(subject.constraints[index], subject) for index in pair
@@ -65,8 +71,8 @@ def _judge_replicas(
             continue
         yield RuleViolation(
             subject.field(conflict.inner.index, "matchLabelKeys"),
-            f"no rollout can finish: {needed}, and there is no way to place {pods} pods so that "
-            f"{conflict.describe()}",
+            f"{period}no rollout can finish: {needed}, and there is no way to place {pods} pods so "
+            f"that {conflict.describe()}",
             _suggest(subject, conflict.inner.index, context),
             f"no rollout can finish: no place for {pods} pods, old and new together",
         )
