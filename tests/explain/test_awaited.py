@@ -54,6 +54,15 @@ def test_a_max_skew_is_raised_until_it_places_all_replicas() -> None:
     ]
 
 
+def test_several_are_raised_by_the_same_number_until_all_replicas_are_placed() -> None:
+    """The third zone takes no pod, and counts."""
+    nodes = [node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU])]
+    question = scenario(nodes, spread_over(), spread_over(HOSTNAME), pods={"n1": 1, "n2": 1})
+
+    both = "raise maxSkew of constraint 0 (zone) from 1 to {0}, and raise maxSkew of constraint 1 "
+    assert (f"{both}(hostname) from 1 to {{0}}".format(4), 6) in judged(question, 6)
+
+
 def test_a_max_skew_that_would_be_far_too_large_is_not_suggested() -> None:
     assert ("raise maxSkew of constraint 0 (zone) from 1 to 2", 1) in judged(FULL, 20)
 

@@ -285,3 +285,35 @@ def test_findings_are_exempt_until_an_exception_expires(year: int, found: list[s
     (evaluated,) = evaluation.evaluate_objects()
 
     assert [one.rule for one in evaluated.findings if one.rule == "TSC102"] == found
+
+
+TWO_NODES = "".join(
+    f"---\n{{apiVersion: v1, kind: Node, metadata: {{name: {name}, labels: {{a: {name}}}}}}}\n"
+    for name in ("n1", "n2")
+)
+VALID = CONSTRAINTS.replace("maxSkew: 0", "maxSkew: 1")
+
+# constraints before and after, whether the object is worse off
+WORSE_OFF: dict[str, tuple[str, str, bool]] = {
+    "refused before": (CONSTRAINTS, VALID, False),
+    "refused afterwards": (VALID, CONSTRAINTS, True),
+    "a key of no node": (VALID, VALID.replace("topologyKey: a", "topologyKey: b"), True),
+    "a key of no node before": (VALID.replace("topologyKey: a", "topologyKey: b"), VALID, False),
+    "more domains than there are": (
+        VALID,
+        VALID.replace("maxSkew: 1", "maxSkew: 1, minDomains: 3"),
+        True,
+    ),
+    "as before": (VALID, VALID, False),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), WORSE_OFF.values(), ids=WORSE_OFF.keys())
+def test_whether_an_object_is_worse_off(old: str, new: str, expected: bool) -> None:
+    selected = "labelSelector: {matchLabels: {app: web}}"
+    texts = [
+        deployment(text.replace("labelSelector: {}", selected), replicas=3) for text in (old, new)
+    ]
+    (evaluation, (before,)), (_, (after,)) = (evaluate(text, TWO_NODES) for text in texts)
+
+    assert evaluation.becomes_worse(before, after) is expected

@@ -86,6 +86,7 @@ FOUND: dict[str, tuple[Subject, Subject, bool]] = {
 @pytest.mark.parametrize(("before", "after", "found"), FOUND.values(), ids=FOUND.keys())
 def test_a_key_that_nodes_have_since_a_change(before: Subject, after: Subject, found: bool) -> None:
     assert makes_keys_known(before, after, audit(UNEVEN)) is found
+    assert not makes_keys_known(before, after, audit([])), "no node is known"
 
 
 def test_pods_that_waited_before_are_not_caused() -> None:

@@ -74,8 +74,9 @@ def _judge(
 
 
 def widen(edits: Edits) -> Iterator[Edits]:
-    """Yield the edits, and if they are the raise of one maxSkew, larger ones."""
+    """Yield the edits, and if they raise nothing but maxSkew, larger ones."""
     yield edits
-    if len(edits) == 1 and isinstance(edit := edits[0], RaiseMaxSkew):
+    raises = [edit for edit in edits if isinstance(edit, RaiseMaxSkew)]
+    if len(raises) == len(edits):
         for more in range(1, MOST_RAISES):
-            yield (replace(edit, after=edit.after + more),)
+            yield tuple(replace(edit, after=edit.after + more) for edit in raises)

@@ -10,7 +10,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -32,7 +32,8 @@ from webhook.fix.report import (
     describe_remaining,
 )
 from webhook.fix.wrongtypes import correct_type
-from webhook.policy.paths import format_path
+from webhook.policy.api.schema import UNKNOWN_FIELD
+from webhook.policy.paths import FieldPath, format_path
 
 MOST_ROUNDS = 30  # a round makes at least one change; the files of real objects need four
 
@@ -44,6 +45,10 @@ After one of these changes, another may be needless, or leave pods Pending.
 """
 
 UNSETTLED = FixObstacle("it was still changing")
+HELD = FixObstacle(
+    "it has no effect as it is: with the field, kube-apiserver would refuse the object, or it is "
+    "not shown that all replicas would have a place"
+)
 
 
 class FixOutcome(NamedTuple):
@@ -72,22 +77,64 @@ class FixOutcome(NamedTuple):
             yield finding if is_new else replace(finding, line=file.original_line(finding.line))
 
 
+_ObjectKey: TypeAlias = tuple[str, str, FieldPath]
+"""Source and name of an object, and the path of its pod template."""
+
+
+class _Run(NamedTuple):
+    """
+    The result of all rounds.
+
+    Attributes:
+        evaluation: The last one.
+        first: The objects as they were.
+        last: The objects as they are.
+    """
+
+    outcome: FixOutcome
+    evaluation: Evaluation
+    first: Sequence[EvaluatedObject]
+    last: Sequence[EvaluatedObject]
+
+
 def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) -> FixOutcome:
     """
     Fix the findings of texts; the caller writes the files, so that an error changes none of them.
+
+    A field that is misspelled or misplaced has no effect, and hides other errors. If an object is
+    worse off in the end than it was at first, its misspelled and misplaced fields are left.
 
     Args:
         texts: Source -> text.
         context: The cluster around the files; never changed.
         options: The rules to evaluate by, and those whose findings to fix.
     """
+    held = frozenset[_ObjectKey]()
+    while True:
+        run = _run_rounds(texts, context, options, held)
+        harmed = _find_harmed(run) - held
+        if not harmed:
+            return run.outcome
+        held |= harmed
+
+
+def _run_rounds(
+    texts: Mapping[str, str],
+    context: Snapshot,
+    options: FixOptions,
+    held: Container[_ObjectKey],
+) -> _Run:
+    """Run rounds until nothing changes; ``held`` are the objects whose unknown fields are left."""
     files = {source: FileDraft(source, text) for source, text in texts.items()}
     fixed: list[FixedFinding] = []
+    first: Sequence[EvaluatedObject] | None = None
     rounds = 0
     while True:
         objects = (document for file in files.values() for document in file.objects())
         evaluation = Evaluation.of_documents(objects, context, options)
-        proposals, left = _propose(evaluation, files, options)
+        judged = [*evaluation.evaluate_objects(options.includes)]
+        first = judged if first is None else first
+        proposals, left = _propose(evaluation, judged, files, options, held)
         if rounds == MOST_ROUNDS:
             fixed_now, rejected = list[FixedFinding](), [(one, UNSETTLED) for one in proposals]
         else:
@@ -97,7 +144,7 @@ def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) 
         if not fixed_now:
             break
     left += [_describe_remaining(one, obstacle.reason) for one, obstacle in rejected]
-    return FixOutcome(
+    outcome = FixOutcome(
         {source: file.text for source, file in files.items()},
         # A locked file has its original text again, whatever earlier rounds fixed.
         tuple(finding for finding in fixed if not files[finding.source].locked),
@@ -105,32 +152,53 @@ def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) 
         (*evaluation.problems, *(file.problem for file in files.values() if file.problem)),
         files,
     )
+    return _Run(outcome, evaluation, first, judged)
+
+
+def _identify(judged: EvaluatedObject) -> _ObjectKey:
+    return judged.document.source, judged.name, judged.audited.subject.path
+
+
+def _find_harmed(run: _Run) -> frozenset[_ObjectKey]:
+    """Find the objects that lose a place by changes after which a field has an effect."""
+    named = {(one.source, one.object) for one in run.outcome.fixed if one.rule == UNKNOWN_FIELD}
+    last = {_identify(one): one for one in run.last}
+    return frozenset(
+        key
+        for one in run.first
+        if (key := _identify(one))[:2] in named
+        and key in last
+        and run.evaluation.becomes_worse(one, last[key])
+    )
 
 
 def _propose(
-    evaluation: Evaluation, files: Mapping[str, FileDraft], options: FixOptions
+    evaluation: Evaluation,
+    judged: Sequence[EvaluatedObject],
+    files: Mapping[str, FileDraft],
+    options: FixOptions,
+    held: Container[_ObjectKey],
 ) -> tuple[list[Proposal], list[RemainingFinding]]:
     """Find for every finding the changes that fix it, or the reason why it is left."""
     proposals: list[Proposal] = []
     left: list[RemainingFinding] = []
-    objects: Iterable[EvaluatedObject | UndecodedObject] = chain(
-        evaluation.evaluate_objects(options.includes), evaluation.undecoded
-    )
-    for judged in objects:
-        source = judged.document.source
-        for finding in filter(options.selects, judged.findings):
+    objects: Iterable[EvaluatedObject | UndecodedObject] = chain(judged, evaluation.undecoded)
+    for one in objects:
+        source = one.document.source
+        is_held = isinstance(one, EvaluatedObject) and _identify(one) in held
+        for finding in filter(options.selects, one.findings):
             locked = files[source].locked
             found = (
                 FixObstacle(locked)
                 if locked
-                else _find_any_proposal(evaluation, judged, finding, options)
+                else HELD
+                if is_held and finding.rule == UNKNOWN_FIELD
+                else _find_any_proposal(evaluation, one, finding, options)
             )
             if isinstance(found, FixObstacle):
                 below = not options.fixes(finding)
                 left.append(
-                    describe_remaining(
-                        finding, source, judged.name, found.reason, below_level=below
-                    )
+                    describe_remaining(finding, source, one.name, found.reason, below_level=below)
                 )
             else:
                 proposals.append(found)

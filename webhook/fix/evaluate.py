@@ -242,6 +242,16 @@ class Evaluation:
         after = self._evaluate_changed(evaluated, changes)
         return not isinstance(after, FixObstacle) and self._find_harm(evaluated, after) is None
 
+    def becomes_worse(self, before: EvaluatedObject, after: EvaluatedObject) -> bool:
+        """Whether an object that its API accepts is refused after changes, or replicas wait."""
+        if before.is_refused:
+            return False
+        gains_unknown_key = makes_keys_known(
+            after.audited.subject, before.audited.subject, self.grounds
+        )
+        is_worse = after.is_refused or gains_unknown_key
+        return is_worse or self._find_lost_place(before, after) is not None
+
     def _evaluate_changed(
         self, evaluated: EvaluatedObject, changes: Iterable[Change]
     ) -> EvaluatedObject | FixObstacle:

@@ -124,6 +124,6 @@ def makes_keys_known(before: Subject, after: Subject, grounds: AdviceContext) ->
 
 def _lacks_key(subject: Subject, grounds: AdviceContext) -> bool:
     cluster = grounds.cluster
-    return cluster is not None and bool(
-        cluster.list_unknown_keys(subject.constraints, subject.demands)
-    )
+    if cluster is None or not cluster.topology.nodes:
+        return False
+    return bool(cluster.list_unknown_keys(subject.constraints, subject.demands))
