@@ -185,16 +185,11 @@ def _propose(
     objects: Iterable[EvaluatedObject | UndecodedObject] = chain(judged, evaluation.undecoded)
     for one in objects:
         source = one.document.source
+        locked = FixObstacle(files[source].locked) if files[source].locked else None
         is_held = isinstance(one, EvaluatedObject) and _identify(one) in held
         for finding in filter(options.selects, one.findings):
-            locked = files[source].locked
-            found = (
-                FixObstacle(locked)
-                if locked
-                else HELD
-                if is_held and finding.rule == UNKNOWN_FIELD
-                else _find_any_proposal(evaluation, one, finding, options)
-            )
+            kept = HELD if is_held and finding.rule == UNKNOWN_FIELD else None
+            found = locked or kept or _find_any_proposal(evaluation, one, finding, options)
             if isinstance(found, FixObstacle):
                 below = not options.fixes(finding)
                 left.append(

@@ -132,9 +132,8 @@ class ReplicaOrders:
         counted = {counts_apart(spread.constraint, self.subject) for spread in binding}
         if not is_known or replicas is None or True in counted:
             return None
-        for outer, inner in (
-            permutations(binding) if len(binding) == _NESTED and not self.groups else ()
-        ):
+        may_nest = len(binding) == _NESTED and not self.groups
+        for outer, inner in permutations(binding) if may_nest else ():
             keys = self._count_key(outer), self._count_key(inner)
             nesting = self.cluster.nest_domains(
                 *keys, self.keys, self.demands, counts_cordoned=not self.leaves_out_closed
