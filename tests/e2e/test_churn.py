@@ -20,6 +20,7 @@ ZONES = {"a": 8, "b": 3, "c": 1}
 MAX_SKEW = 1
 SECONDS = 300 if LONG else 0
 SCALE_DOWNS = rounds(2, 100)  # at least; two cores make 128 in the time
+MEASURED_SCALE_DOWNS = 20  # at least, if one of them is uneven: fewer have no share of 5 %
 REPAIRED_SCALE_DOWNS = 10  # at least; each waits for the ranks to be corrected
 EVEN_SHARE = 0.95  # of scale-downs, after which the skew is at most one more than the maximum
 KILL_EVERY, BURST_EVERY = 4, 10  # rounds
@@ -48,6 +49,11 @@ def failed_bindings(plane: ControlPlane) -> float:
     return plane.apiserver.metric(name, **binding) - succeeded
 
 
+def is_even(down: ScaleDown) -> bool:
+    """Whether ranks kept the skew that a scale-down leaves at most one above the maximum."""
+    return skew(down.ranked) <= MAX_SKEW + 1
+
+
 def test_ranks_at_least_halve_the_skew_that_scale_downs_leave_under_churn(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
@@ -55,7 +61,11 @@ def test_ranks_at_least_halve_the_skew_that_scale_downs_leave_under_churn(
     with ranking_fleet(plane, tmp_path) as fleet:
         churn = Churn(plane, fleet, zone_of_nodes(ZONES), seed=1, stock=True)
         end = time.monotonic() + SECONDS
-        while len(downs) < SCALE_DOWNS or time.monotonic() < end:
+        while (
+            len(downs) < SCALE_DOWNS
+            or time.monotonic() < end
+            or (len(downs) < MEASURED_SCALE_DOWNS and not all(map(is_even, downs)))
+        ):
             number = len(downs) // 2
             churn.disturb()
             churn.scale_up(burst=number % BURST_EVERY == 3, kill=number % KILL_EVERY == 0)
@@ -64,10 +74,8 @@ def test_ranks_at_least_halve_the_skew_that_scale_downs_leave_under_churn(
 
     ranked, stock = [skew(down.ranked) for down in downs], [skew(down.stock) for down in downs]
     print(f"{len(downs)} scale-downs, skew {ranked} with ranks, {stock} without")
-    uneven = sum(found > MAX_SKEW + 1 for found in ranked)
     assert len(ranked) == len(stock) >= SCALE_DOWNS
-    # The share allows no exception of two, and one of them follows the end of a replica.
-    assert uneven <= max(1, (1 - EVEN_SHARE) * len(ranked))
+    assert sum(map(is_even, downs)) >= EVEN_SHARE * len(downs)
     if LONG:  # two scale-downs of stock may be even by chance
         assert sum(ranked) <= sum(stock) / 2
     assert failed_bindings(plane) == 0
