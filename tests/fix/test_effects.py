@@ -1,46 +1,20 @@
 """A field without effect gets none, if pods would then wait or kube-apiserver refuse the object."""
 
+import textwrap
+
 import pytest
 
+from tests.fix.cases import entry, listed
+from tests.fix.fixed import deployment
 from tests.fix.test_orders import fix, of
 from webhook.fix.engine import HELD
 from webhook.policy.model import ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 
-MISPLACED = """\
-kind: Deployment
-apiVersion: apps/v1
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
-    whenUnsatisfiable: DoNotSchedule
-    labelSelector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: []
-"""
-MISSPELLED = """\
-kind: Deployment
-apiVersion: apps/v1
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: []
-      topologySpreadConstraint:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-"""
+LIST = listed(entry(topologyKey=ZONE))
+MISSPELLED = deployment(LIST).replace("topologySpreadConstraints", "topologySpreadConstraint")
+OUTSIDE = textwrap.indent(textwrap.dedent(LIST), "  ").rstrip()
+MISPLACED = deployment("").replace("  template:", f"{OUTSIDE}\n  template:")
 OPEN = of("a1", "b1", "c1")
 CLOSED = [*OPEN[:2], Node("c1", {ZONE: "zone-c"}, (UNSCHEDULABLE,))]
 
@@ -84,7 +58,7 @@ def test_a_list_without_effect_gets_one_with_which_all_pods_run(
     outcome = fix(text.replace("DoNotSchedule", "DoNotSchedul"), nodes)
 
     assert [one.rule for one in outcome.fixed][:2] == ["TSC011", "TSC003"]
-    assert "DoNotSchedule\n" in outcome.texts["web.yaml"]
+    assert "whenUnsatisfiable: DoNotSchedule," in outcome.texts["web.yaml"]
 
 
 def test_one_object_of_a_file_does_not_hold_another() -> None:
@@ -93,6 +67,6 @@ def test_one_object_of_a_file_does_not_hold_another() -> None:
     outcome = fix(f"{MISPLACED}---\n{other}", OPEN)
 
     assert [(one.rule, one.object) for one in outcome.fixed][:1] == [
-        ("TSC011", "Deployment default/web")
+        ("TSC011", "Deployment shop/web")
     ]
     assert other in outcome.texts["web.yaml"]
