@@ -35,6 +35,8 @@ from webhook.policy.unknown_fields import find_unknown_in_object
 
 DEEPEST_LIST = 12  # levels of an object that are searched; known operators need six
 
+_NESTING = (dict, list)  # types of values that contain others; the union of both is slower
+
 SIMILARITY = 0.8
 """Similarity, from 0 to 1, from which on a kind, group or path is taken for a misspelled one."""
 
@@ -108,13 +110,19 @@ def find_unjudged_lists(
     yield from (path for path in found if path not in reported)
 
 
-def _count_lists(value: Any, levels: int = DEEPEST_LIST) -> int:
+def _count_lists(value: dict[str, Any]) -> int:
     """Count the members with the name of a list, which is faster than to find their paths."""
-    if not levels or not (is_object(value) or is_array(value)):
-        return 0
-    members: Iterable[Any] = value.values() if is_object(value) else value
-    number = sum([_count_lists(inner, levels - 1) for inner in members])
-    return number + (LIST_NAME in value) if is_object(value) else number
+    number, level = 0, list[dict[str, Any] | list[Any]]([value])
+    for _ in range(DEEPEST_LIST):
+        inside: list[dict[str, Any] | list[Any]] = []
+        for outer in level:
+            members: Iterable[Any] = outer
+            if isinstance(outer, dict):
+                number += LIST_NAME in outer
+                members = outer.values()
+            inside += [one for one in members if isinstance(one, _NESTING)]
+        level = inside
+    return number
 
 
 def _find_judged(value: Any, judged: Iterable[TemplatePath]) -> Iterator[Any]:
