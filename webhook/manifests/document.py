@@ -9,6 +9,7 @@ interpret the content of a document.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -60,7 +61,7 @@ class Document(msgspec.Struct, frozen=True):
     @property
     def group_kind(self) -> GroupKind:
         """Its kind without the version; both names are empty if they are missing."""
-        return GroupKind(group_of(self.api_version), self.kind)
+        return _read_kind(self.api_version, self.kind)
 
     @property
     def name(self) -> str:
@@ -245,6 +246,11 @@ def _decode_item(chunk: DocumentText, span: Span, raw: msgspec.Raw, source: str)
 def _complete(item: Any, shared: dict[str, str]) -> Any:
     """Add to an item of a typed list, such as ``PodList``, what the API omits."""
     return shared | item if is_object(item) and "kind" not in item else item
+
+
+@lru_cache(maxsize=64)  # kinds in one run; the objects of a dump have a few
+def _read_kind(api_version: str, kind: str) -> GroupKind:
+    return GroupKind(group_of(api_version), kind)
 
 
 def _text(value: Any, key: str) -> str:
