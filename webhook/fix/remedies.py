@@ -28,6 +28,7 @@ from webhook.fix.finding import ABSENT, FindingContext
 from webhook.fix.harm import changes_request
 from webhook.manifests.yaml import load
 from webhook.policy.advice.capacity import must_add_pods
+from webhook.policy.advice.context import resolve_valid
 from webhook.policy.advice.counting import find_counting, known_selectors, other_workloads
 from webhook.policy.advice.fields import LEAVE_OUT_KEYS
 from webhook.policy.advice.findings import join_names
@@ -124,9 +125,11 @@ def _proposes_removal(context: FindingContext) -> bool:
 def _separate_revisions(context: FindingContext) -> Solution:
     """Count each revision apart, unless the selector counts other workloads as well (TSC107)."""
     subject, constraint, cluster = context.subject, context.constraint, context.grounds.cluster
-    known = known_selectors(subject, context.grounds.gates)[context.entry_index]
+    gates = context.grounds.gates
+    known = known_selectors(subject, gates)[context.entry_index]
     selector = known or constraint.label_selector
-    counting = find_counting(subject, context.entry_index, context.grounds.gates)
+    spreads = resolve_valid(subject.constraints, subject.next_labels, gates)
+    counting = find_counting(subject, context.entry_index, spreads)
     if cluster and (counted := other_workloads(subject, selector, cluster, counting)):
         return FixObstacle(f"it would no longer count the pods of {join_names([*counted])}")
     return _write_instead(context)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from tests.build import NAMESPACE, gates
 from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.context import resolve_valid
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
@@ -31,7 +30,7 @@ def count_placed(
         before: Nodes of pods that are there already.
         followed: A topology key in one domain of which all pods are; empty without one.
     """
-    pod, topology = next_pod(advised), Topology(nodes)
+    pod, topology = advised.next_pod, Topology(nodes)
     chosen = advised.constraints if constraints is None else tuple(constraints)
     spreads = resolve_valid(chosen, pod.labels, gates())
     refused = reject_others(topology, pod.demands)

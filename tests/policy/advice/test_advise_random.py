@@ -146,6 +146,16 @@ def test_a_violation_names_an_existing_field_and_a_problem(
             assert violation.problem
 
 
+@given(subjects(), context())
+def test_rules_that_need_a_constraint_have_nothing_to_say_without_one(
+    judged: Subject, known: AdviceContext
+) -> None:
+    bare = judged.with_constraints(())
+    for row in POLICY_RULES:
+        if not row.without_constraints:
+            assert not list(row.check(bare, known)), row.id
+
+
 @given(subjects(), context(), st.dictionaries(st.sampled_from(list(DEFAULT_ACTIONS)), actions))
 def test_advice_can_be_formatted_for_any_object(
     judged: Subject, known: AdviceContext, configured: Mapping[str, Action]

@@ -19,7 +19,6 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.awaitedpods import AwaitedPods, count_awaited, count_places_of
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.ordersearch import DomainLimit
 from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.scaling import ReplicaRange
@@ -73,7 +72,7 @@ def test_a_constraint_has_places_on_some_nodes(
 ) -> None:
     judged, context = deployed(written), audit(BUSY, [running("a1", "b1")])
     assert context.cluster is not None
-    (tally,) = context.cluster.tally_known(next_pod(judged), judged.constraints, context.gates).hard
+    (tally,) = context.cluster.tally_known(judged.next_pod, judged.constraints, context.gates).hard
 
     assert count_places_of(tally, [one for one in BUSY if one.name in names], 5) == places
 

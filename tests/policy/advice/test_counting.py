@@ -12,7 +12,7 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
-from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.context import AdviceContext, resolve_valid
 from webhook.policy.advice.counting import (
     build_added_pod,
     counts_itself,
@@ -23,7 +23,6 @@ from webhook.policy.advice.counting import (
     is_outdated,
     known_selectors,
     may_add,
-    next_pod,
     other_workloads,
     unmet_requirements,
 )
@@ -218,14 +217,6 @@ def test_without_constraints_nothing_counts() -> None:
     assert known_selectors(deployed(), gates()) == []
 
 
-def test_the_pod_to_place_is_the_next_one_or_has_the_given_labels() -> None:
-    judged = subject(workload(), running=(running("a1", labels={"rev": "2"}),))
-
-    assert next_pod(judged).labels == {"rev": "2"}
-    assert next_pod(judged, {"rev": "1"}).labels == {"rev": "1"}
-    assert next_pod(judged).namespace == NAMESPACE
-
-
 @pytest.mark.parametrize(
     ("key", "value", "outdated"),
     [(HASH, "old", True), (HASH, "new", False), ("app", "web", False)],
@@ -303,10 +294,15 @@ def test_a_written_hash_is_that_of_every_revision() -> None:
 def test_nodes_count_for_a_valid_constraint_by_its_policies(
     max_skew: int, counting: Demands
 ) -> None:
-    assert find_counting(deployed(spread(maxSkew=max_skew)), 0, gates()) == counting
+    judged = deployed(spread(maxSkew=max_skew))
+    spreads = resolve_valid(judged.constraints, judged.next_labels, gates())
+
+    assert find_counting(judged, 0, spreads) == counting
 
 
 def test_affinity_restricts_the_nodes_that_count() -> None:
     judged = deployed(spread(), template_spec={"nodeSelector": {"pool": "web"}})
 
-    assert find_counting(judged, 0, gates()).pairs == (("pool", "web"),)
+    spreads = resolve_valid(judged.constraints, judged.next_labels, gates())
+
+    assert find_counting(judged, 0, spreads).pairs == (("pool", "web"),)

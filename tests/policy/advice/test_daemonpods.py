@@ -24,7 +24,6 @@ from tests.policy.advice.subjects import (
 )
 from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.context import resolve_valid
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
@@ -210,7 +209,7 @@ def _fits(judged: Subject, name: str, topology: Topology, census: Census) -> boo
     """Whether the pod for one node has a place there."""
     demands = daemon_demands(judged.demands, host_network=False)
     pinned = replace(demands, pairs=(*demands.pairs, (HOSTNAME, name)))
-    pod = replace(next_pod(judged), demands=pinned)
+    pod = replace(judged.next_pod, demands=pinned)
     spreads = resolve_valid(judged.constraints, pod.labels, gates())
     tallies = tally_constraints(pod, spreads, topology, census)
     return name in place_pod(tallies, topology, reject_others(topology, pinned)).passing

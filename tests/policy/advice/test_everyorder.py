@@ -24,7 +24,6 @@ from tests.policy.advice.subjects import (
 )
 from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.context import AdviceContext, resolve_valid
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.everyorder import find_skew, read_advised_orders, read_orders
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
@@ -297,7 +296,7 @@ def test_a_pod_that_does_not_count_itself_has_a_place_wherever_the_counted_ones_
 ) -> None:
     constraint = written[0] | {"labelSelector": ELSEWHERE["labelSelector"]}
     advised = deployed(constraint, template_spec={"nodeSelector": {"pool": ""}})
-    topology, pod = Topology(nodes), next_pod(advised)
+    topology, pod = Topology(nodes), advised.next_pod
     refused = reject_others(topology, pod.demands)
     spreads = resolve_valid(advised.constraints, pod.labels, gates())
 

@@ -19,7 +19,6 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.fixedminimum import suggest_raising
 from webhook.policy.advice.restarts import MOVE_DATA
 from webhook.policy.kinds import STATEFUL_SET
@@ -92,7 +91,7 @@ def suggest(constraint: Json, nodes: list[Node], placed: str, spec: Json) -> str
     judged = replace(own, running=(pods,))
     context = audit(nodes, [pods])
     assert context.cluster is not None
-    (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+    (tally,) = context.cluster.tallies(judged.next_pod, judged.constraints, context.gates)
     return suggest_raising(judged, tally, (ZONE,), context)
 
 
@@ -110,7 +109,7 @@ def test_pods_with_volumes_run_before_more_is_suggested() -> None:
     own = subject(workload(spread(), kind=STATEFUL_SET, volumeClaimTemplates=[{"spec": {}}]))
     judged, context = replace(own, running=(pods,)), audit(NOT_READY_C, [pods])
     assert context.cluster is not None
-    (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+    (tally,) = context.cluster.tallies(judged.next_pod, judged.constraints, context.gates)
 
     suggested = suggest_raising(judged, tally, (ZONE,), context)
 
@@ -145,7 +144,7 @@ def test_without_policies_affinity_leaves_tainted_nodes_out(constraint: Json, lo
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
     context = audit(nodes, [pods], config=off)
     assert context.cluster is not None
-    (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+    (tally,) = context.cluster.tallies(judged.next_pod, judged.constraints, context.gates)
 
     found = suggest_raising(judged, tally, (ZONE,), context)
 

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from tests.build import Json, spread
 from tests.policy.advice.subjects import audit, deployed, running, zones
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.otherpods import (
     count_others,
     name_others,
@@ -49,7 +48,7 @@ def count(
     context = audit(NODES, [*own, others], members)
     cluster = context.cluster
     assert cluster is not None
-    (tally,) = cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+    (tally,) = cluster.tallies(judged.next_pod, judged.constraints, context.gates)
     return judged, tally, cluster
 
 

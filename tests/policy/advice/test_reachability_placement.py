@@ -30,7 +30,6 @@ from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import AdviceFinding, RuleViolation
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
@@ -94,7 +93,7 @@ def deploy_many(written: Sequence[Json], spec: Json) -> Subject:
 def place_next(
     advised: Subject, constraints: tuple[Constraint, ...], nodes: Sequence[Node], census: Census
 ) -> PodPlacement:
-    incoming = next_pod(advised)
+    incoming = advised.next_pod
     spreads = resolve_valid(constraints, incoming.labels, gates())
     topology = Topology(nodes)
     tallies = tally_constraints(incoming, spreads, topology, census)

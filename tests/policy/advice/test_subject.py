@@ -13,6 +13,7 @@ from webhook.policy.model import GroupKind
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.runtimeclasses import RuntimeClass
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.podlabels import JOB_NAME, WORKER_INDEX, WORKER_SET_NAME
 from webhook.policy.rolloutlimits import DOUBLING
 
@@ -131,6 +132,8 @@ def test_the_next_pod_has_the_labels_of_most() -> None:
     found = subject(workload(), running=(old, new))
 
     assert found.next_labels == {"app": "web", "pod-template-hash": "new"}
+    assert found.next_pod == IncomingPod(NAMESPACE, found.next_labels, found.demands)
+    assert replace(found, running=()).next_pod.labels == {"app": "web"}, "nothing is kept"
     assert new.number == 2
 
 

@@ -181,8 +181,8 @@ def _run_rules(
     for row in rows:
         if context.policy.actions[row.id] is Action.OFF or (is_bare and not row.on_bare_lists):
             continue
-        if row.runs(context):
-            judged = subject if row.as_written else in_force
+        judged = subject if row.as_written else in_force
+        if (judged.constraints or row.without_constraints) and row.runs(context):
             for violation in row.check(judged, context):
                 yield AdviceFinding(row.id, *violation)
 

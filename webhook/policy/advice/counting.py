@@ -21,7 +21,7 @@ from webhook.policy.model import (
     LabelSelectorRequirement,
 )
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.spreads import SpreadConstraint, SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.podlabels import (
     REVISION_KEYS,
@@ -230,18 +230,16 @@ def other_workloads(
     return OtherWorkloads(counted, str(subject))
 
 
-def find_counting(subject: Subject, index: int, gates: Gates) -> Demands:
-    """Find what a node must satisfy to count for one of the constraints of a subject."""
-    spreads = resolve_valid(subject.constraints, subject.next_labels, gates)
+def find_counting(subject: Subject, index: int, spreads: SpreadConstraints) -> Demands:
+    """
+    Find what a node must satisfy to count for one of the constraints of a subject.
+
+    Args:
+        spreads: The constraints of the subject's next pod, as ``resolve_valid`` returns them.
+    """
     found = (one for one in (*spreads.hard, *spreads.soft) if one.index == index)
     spread = next(found, None)
     return EVERYWHERE if spread is None else spread.counting(subject.demands)
-
-
-def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
-    """Build the next pod of a subject, with these labels or those that it will have."""
-    labels = subject.next_labels if labels is None else labels
-    return IncomingPod(subject.namespace, labels, subject.demands)
 
 
 def build_added_pod(subject: Subject) -> IncomingPod:
@@ -251,7 +249,7 @@ def build_added_pod(subject: Subject) -> IncomingPod:
     Beside all replicas, only the rollout of a new revision adds one, so that its revision is none
     of the running pods' own.
     """
-    pod = next_pod(subject)
+    pod = subject.next_pod
     if not adds_revision(subject):
         return pod
     keys = {*REVISION_KEYS, *list_revision_keys(subject)}
@@ -274,6 +272,6 @@ def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadCo
     if not is_hard or subject.is_bound:
         return ()  # most workloads
     if context.cluster is not None:
-        pod = next_pod(subject)
+        pod = subject.next_pod
         return context.cluster.tally(pod, subject.constraints, context.gates).spreads.hard
     return resolve_valid(subject.constraints, subject.next_labels, context.gates).hard

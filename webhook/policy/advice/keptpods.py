@@ -11,7 +11,6 @@ Source: kubernetes pkg/controller/statefulset/stateful_set_control.go ``processR
 from collections.abc import Iterator
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of
 from webhook.policy.advice.placing import accepts_pod
 from webhook.policy.advice.runningpods import RunningPods
@@ -49,7 +48,7 @@ def report_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolat
     gates = context.gates
     for group in filter(lambda group: _is_older(group, subject), subject.running):
         older = IncomingPod(subject.namespace, group.pod.labels, subject.demands)
-        if _is_accepted(next_pod(subject), subject.constraints, cluster, gates) and not (
+        if _is_accepted(subject.next_pod, subject.constraints, cluster, gates) and not (
             _is_accepted(older, group.pod.constraints, cluster, gates)
         ):
             yield _report(group.nodes[""], subject)

@@ -14,7 +14,7 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import belongs_to_group
-from webhook.policy.advice.counting import build_added_pod, next_pod
+from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.keptpods import report_kept
@@ -104,7 +104,7 @@ def _judge_replaced(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
     first = remove_first(subject, context) if subject.constraints else None
     if first is None or first.context.cluster is None:
         return
-    cluster, pod = first.context.cluster, next_pod(first.subject)
+    cluster, pod = first.context.cluster, first.subject.next_pod
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
     reached = cluster.topology.reachable("", (), pod.demands).values
     affinity = read_affinity(first.subject, reached, cluster)

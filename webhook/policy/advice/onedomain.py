@@ -11,7 +11,7 @@ from webhook.policy.advice.closeddomains import (
     name_requirements,
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
-from webhook.policy.advice.counting import next_pod, other_workloads
+from webhook.policy.advice.counting import other_workloads
 from webhook.policy.advice.findings import (
     SHOWN_CHARACTERS,
     RuleViolation,
@@ -56,7 +56,7 @@ def _judge_constraints(
     subject: Subject, cluster: ClusterState, context: AdviceContext
 ) -> Iterator[RuleViolation]:
     """Report the constraints whose pods can go to one domain, or all follow the first one there."""
-    tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates)
+    tallies = cluster.tally_known(subject.next_pod, subject.constraints, context.gates)
     closed = {spread.index for spread, _ in list_closed(subject, context)}
     for kind in (tallies.hard, tallies.soft):
         keys = tuple(tally.spread.topology_key for tally in kind)

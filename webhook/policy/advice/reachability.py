@@ -22,7 +22,6 @@ from webhook.policy.advice.counting import (
     counts_itself,
     counts_own_revision,
     hard_constraints,
-    next_pod,
 )
 from webhook.policy.advice.daemonpods import PendingDaemonPods, find_pending
 from webhook.policy.advice.fields import compares_revisions
@@ -122,9 +121,7 @@ def _find_tally(
     """Find the pods that a constraint counts now; None at admission."""
     if context.cluster is None:
         return None
-    tallies = context.cluster.tally_known(
-        next_pod(subject), subject.constraints, context.gates
-    ).hard
+    tallies = context.cluster.tally_known(subject.next_pod, subject.constraints, context.gates).hard
     return next(one for one in tallies if one.spread.index == spread.index)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.counting import list_revision_keys, next_pod
+from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import compares_revisions, correct_keys, suggest_keys
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.fixedminimum import suggest_raising
@@ -68,7 +68,7 @@ def judge_volumes(
     no larger before.
     """
     classes = list_zonal_classes(subject, cluster)
-    tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates).hard
+    tallies = cluster.tally_known(subject.next_pod, subject.constraints, context.gates).hard
     keys = tuple(tally.spread.topology_key for tally in tallies)
     names = join_names([quote_value(found.name) for found in classes])
     kept = f"the volumes of StorageClass {names} keep the pods in their zones, and maxSkew"

@@ -18,7 +18,6 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.podaffinity import PodAffinityTerm
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, LabelSelector, Node
@@ -78,7 +77,7 @@ def _tally_avoided(subject: Subject, cluster: ClusterState) -> Iterator[PodTally
     """Count the pods of each term of anti-affinity, apart, since nodes need no topology key."""
     affinity = subject.pod.spec.affinity if subject.pod.spec else None
     against = affinity.pod_anti_affinity if affinity else None
-    pod, first = next_pod(subject), len(subject.constraints)
+    pod, first = subject.next_pod, len(subject.constraints)
     for index, term in enumerate(against.required if against else (), first):
         key = term.topology_key or ""
         if (

@@ -50,12 +50,14 @@ class PolicyRule:
             fields that feature gates disable.
         on_bare_lists: Whether it judges a list of constraints without a pod template, of whose pods
             nothing is known.
+        without_constraints: Whether it judges subjects without a constraint, as most are.
     """
 
     id: str
     check: Check
     as_written: bool = False
     on_bare_lists: bool = False
+    without_constraints: bool = False
 
     def runs(self, context: AdviceContext) -> bool:
         """
@@ -89,11 +91,11 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC103", topology.key_is_on_nodes, on_bare_lists=True),
     PolicyRule("TSC104", of_nodes(mindomains.min_domains_can_be_met)),
     PolicyRule("TSC105", of_nodes(reachability.domains_are_open)),
-    PolicyRule("TSC106", of_nodes(nextpod.next_pod_has_a_node)),
+    PolicyRule("TSC106", of_nodes(nextpod.next_pod_has_a_node), without_constraints=True),
     PolicyRule("TSC107", fields.revisions_count_apart),
     PolicyRule("TSC108", of_nodes(volumes.volumes_can_follow)),
     PolicyRule("TSC109", of_nodes(replicas.constraints_agree)),
-    PolicyRule("TSC110", unspread.something_spreads),
+    PolicyRule("TSC110", unspread.something_spreads, without_constraints=True),
     PolicyRule(
         "TSC111",
         fields.fields_are_in_force,
@@ -102,13 +104,13 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     ),
     PolicyRule("TSC112", replicas.skew_can_bind),
     PolicyRule("TSC113", of_nodes(selectors.selector_counts_no_others)),
-    PolicyRule("TSC114", of_nodes(skew.skew_is_kept)),
-    PolicyRule("TSC115", defaulting.pods_have_defaults),
+    PolicyRule("TSC114", of_nodes(skew.skew_is_kept), without_constraints=True),
+    PolicyRule("TSC115", defaulting.pods_have_defaults, without_constraints=True),
     PolicyRule("TSC116", of_nodes(reachability.domains_are_allowed)),
     PolicyRule("TSC117", fields.pods_carry_keys),
     PolicyRule("TSC118", of_nodes(scaledown.scale_down_keeps_skew)),
     PolicyRule("TSC119", of_nodes(rollouts.rollout_can_finish)),
-    PolicyRule("TSC120", of_nodes(onedomain.domains_are_several)),
+    PolicyRule("TSC120", of_nodes(onedomain.domains_are_several), without_constraints=True),
     PolicyRule("TSC121", gangs.gangs_can_be_placed),
 )
 """Every policy rule, by id; findings on a subject are reported in this order."""

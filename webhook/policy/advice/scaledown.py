@@ -16,7 +16,6 @@ from webhook.policy.advice.counting import (
     counts_itself,
     hard_constraints,
     known_selectors,
-    next_pod,
     other_workloads,
 )
 from webhook.policy.advice.everyorder import read_orders
@@ -130,7 +129,7 @@ def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceCo
     if cluster is None or not cluster.topology.nodes:
         return 0 if key == HOSTNAME else max(USUAL_DOMAINS, spread.min_domains)
     reached = cluster.lasting_domains(key, (key,), subject.demands).sizes
-    tallies = cluster.tallies(next_pod(subject), subject.constraints, context.gates)
+    tallies = cluster.tallies(subject.next_pod, subject.constraints, context.gates)
     found = (tally for tally in tallies if tally.spread.index == spread.index)
     return max((len(tally.domains.sizes.keys() & reached) for tally in found), default=0)
 

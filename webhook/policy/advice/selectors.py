@@ -93,10 +93,11 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
     cluster = context.cluster
     if cluster is None or subject.is_alone or _is_single_pod(subject):
         return
+    spreads = cluster.tally(subject.next_pod, subject.constraints, context.gates).spreads
     for i, selector in enumerate(counting.known_selectors(subject, context.gates)):
         if selector is None:
             continue
-        counted_on = counting.find_counting(subject, i, context.gates)
+        counted_on = counting.find_counting(subject, i, spreads)
         others = counting.other_workloads(subject, selector, cluster, counted_on)
         if not others:
             continue

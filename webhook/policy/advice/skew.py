@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.advice.carriedconstraints import AWAIT_ROLLOUT, carries_constraint
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.fixedminimum import suggest_raising
@@ -284,5 +284,6 @@ def _tally_revisions(
         written = msgspec.json.encode(defaults.constraints)
         found[held is None, values, written] = labels, constraints, defaults
     for labels, constraints, defaults in found.values():
-        tallies = cluster.tallies(next_pod(subject, labels), constraints, context.gates)
+        pod = replace(subject.next_pod, labels=labels)
+        tallies = cluster.tallies(pod, constraints, context.gates)
         yield _Revision(constraints, tallies, *defaults)

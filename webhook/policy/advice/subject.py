@@ -5,6 +5,7 @@ The subject of advice: a workload or a pod, with everything that decides how its
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
 from webhook.policy.placement.runtimeclasses import RuntimeClass
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.podlabels import added_keys, unique_keys
 from webhook.policy.rolloutlimits import RolloutLimits
 
@@ -62,9 +64,9 @@ class SubjectPod(SchedulingPod, frozen=True, rename="camel", gc=False):
     spec: SubjectSpec | None = None
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """
-    A workload or a pod.
+    A workload or a pod; what most rules ask of it is worked out once.
 
     Attributes:
         path: Path of the pod template, or of a bare list of constraints; empty for a Pod.
@@ -168,7 +170,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         numbers = range(self.groups or 0) if self.kind == kinds.JOB_SET else self.members
         return find_values(self.kind, key, self.metadata.name, self.part, numbers)
 
-    @property
+    @cached_property
     def common_labels(self) -> Mapping[str, str]:
         """The labels that all its pods have, with those of its controller that are known."""
         found = {key: self.values_of(key) for key in sorted(added_keys(self.kind))}
@@ -183,7 +185,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         found = {key: one.outline if one else "<hash>" for key, one in values.items()}
         return {**self.labels, **found}
 
-    @property
+    @cached_property
     def next_labels(self) -> Mapping[str, str]:
         """
         The labels of its next pod, as far as they are known.
@@ -206,7 +208,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The constraints of the pod, in order; only the first ``ADVISED_CONSTRAINTS``."""
         return self.pod.constraints[:ADVISED_CONSTRAINTS]
 
-    @property
+    @cached_property
     def demands(self) -> Demands:
         """
         What its pods require of a node, as far as it is known: see ``lacks_runtime_class``.
@@ -217,6 +219,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         if self.runtime_class is not None:
             found = self.runtime_class.add_to(found)
         return daemon_demands(found, host_network=False) if self.is_daemon else found
+
+    @cached_property
+    def next_pod(self) -> IncomingPod:
+        """Its next pod, as ``next_labels`` and ``demands`` describe it."""
+        return IncomingPod(self.namespace, self.next_labels, self.demands)
 
     @property
     def lacks_runtime_class(self) -> bool:
