@@ -88,7 +88,8 @@ LEFT = {
     "TSC101: other labels": LeftCase(
         "TSC101",
         listed(entry(labelSelector="{matchLabels: {run: web}}")),
-        "its pods have no label run: add it to them, or select others",
+        "its pods have no label run: add it to them, or write labelSelector: {matchLabels: "
+        "{app: web}}",
     ),
     "TSC101: a label that identifies the pods is not named": LeftCase(
         "TSC101",

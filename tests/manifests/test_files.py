@@ -16,6 +16,7 @@ from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, SkippedSource, read_documents
 from webhook.manifests.files import (
     CHART_TEMPLATE,
+    KUSTOMIZATION,
     NO_FILE,
     NO_OBJECT,
     decode,
@@ -122,6 +123,15 @@ def test_strict_reading_skips_nothing(tmp_path: Path) -> None:
         f"error a.yaml: {CHART_TEMPLATE}",
         f"error values.yaml: {NO_OBJECT}",
     ]
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_a_kustomization_is_to_be_built(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {name: "resources: [web.yaml]"})
+
+    (skipped,) = read_documents([str(tmp_path / name)])
+
+    assert skipped == SkippedSource(str(tmp_path / name), KUSTOMIZATION)
 
 
 def test_a_template_that_is_named_is_skipped_too(tmp_path: Path) -> None:

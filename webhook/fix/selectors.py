@@ -16,7 +16,6 @@ from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.nearestkey import KEY_SIMILARITY
 from webhook.policy.advice.podselectors import NAMING_LABELS, correct_requirements
-from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
     constraint_selector,
@@ -98,7 +97,7 @@ def correct_selector(context: FindingContext) -> Solution:
         required = naming.keys() & set(NAMING_LABELS) or naming.keys()
     others = {key: value for key, value in pairs.items() if key not in naming}
     if not required <= pairs.keys() or not has_pairs(context.subject.common_labels, others):
-        return FixObstacle(_compare_keys(context.subject, pairs, required))
+        return FixObstacle(_compare_keys(context, required))
     selected = survey.list_members(context.subject.namespace, selector) if survey else []
     if others_selected := [name for name in selected if name != str(context.subject)]:
         return FixObstacle(f"it selects the pods of {others_selected[0]}, which may be intended")
@@ -115,8 +114,10 @@ def _correct_misspellings(context: FindingContext, pairs: Mapping[str, str]) -> 
     }
 
 
-def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collection[str]) -> str:
+def _compare_keys(context: FindingContext, required: Collection[str]) -> str:
     """Say why it cannot be known which pods a selector of other labels should select."""
+    subject, selector = context.subject, context.constraint.label_selector
+    pairs = selector.match_labels if selector else {}
     others = [key for key, value in pairs.items() if subject.common_labels.get(key) != value]
     absent = [key for key in others if key not in subject.labels and key not in required]
     if added := [key for key in absent if may_add(subject, key)]:
@@ -124,7 +125,9 @@ def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collecti
         advice = f"leave it out{instead if len(added) == len(pairs) else ''}"
         return f"its controller sets {join_names(added)} to another value: {advice}"
     if absent:
-        return f"its pods have no label {join_names(absent)}: add it to them, or select others"
+        suggested = context.finding.instead
+        other = "select others" if suggested.startswith("#") else f"write {suggested}"
+        return f"its pods have no label {join_names(absent)}: add it to them, or {other}"
     if lacking := [key for key in required if key not in pairs]:
         return f"it does not name {join_names(lacking)}, which identifies its pods"
     return f"its pods have another {join_names(others)}: which is meant cannot be known"

@@ -42,6 +42,7 @@ _ENCODINGS = {  # by byte order mark
 _is_url = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 _CHART = "Chart.yaml"
+_KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 _TEMPLATES = "templates"
 
 
@@ -59,6 +60,7 @@ class SkippedSource(msgspec.Struct, frozen=True):
 
 NO_OBJECT = "it contains no object with apiVersion and kind"
 NO_FILE = "it contains no file that ends in .yaml, .yml or .json"
+KUSTOMIZATION = "a kustomization is not a manifest: -k FOLDER reads what kustomize builds from it"
 CHART_TEMPLATE = "a Helm template is not a manifest: pipe the output of helm template to -f -"
 
 
@@ -145,7 +147,8 @@ def select_objects(
             has_objects = True
             yield document
     if not has_objects:
-        yield SkippedSource(source, NO_OBJECT)
+        is_kustomization = Path(source).name in _KUSTOMIZATIONS
+        yield SkippedSource(source, KUSTOMIZATION if is_kustomization else NO_OBJECT)
         return
     for document in others:
         yield document.error(f"not an object: add {_name_missing(document)}, or remove it")

@@ -354,6 +354,11 @@ ADDED: dict[str, tuple[Subject, str, str]] = {
         "jobset.sigs.k8s.io/jobsetname=js",
         "no label jobset.sigs.k8s.io/jobsetname, but jobset.sigs.k8s.io/jobset-name",
     ),
+    "another spelling of a label that its pods do not have either": (
+        deployed(spread(labelSelector={"matchLabels": {"Job-Name": "js"}})),
+        "Job-Name=js",
+        "no label Job-Name",
+    ),
     "one of several Jobs": (
         job_set(labelSelector={"matchLabels": {"job-name": "js-w-0"}}),
         "job-name=js-w-0",

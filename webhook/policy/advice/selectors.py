@@ -56,7 +56,8 @@ def _name_own(key: str, subject: Subject, *, is_absent: bool) -> str:
         return f"{key}={subject.labels[key]}"
     if not counting.may_add(subject, key):
         known = spell_key(key)
-        return f"no label {key}{f', but {known}' if known else ''}"
+        is_other = known in subject.labels or counting.may_add(subject, known)
+        return f"no label {key}{f', but {known}' if is_other else ''}"
     if is_absent:
         return f"{key}, which its controller adds"
     found = subject.values_of(key)
