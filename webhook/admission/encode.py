@@ -4,7 +4,6 @@ Encoding: from a verdict to the bytes of the AdmissionReview that answers a requ
 ``encode`` is the entry point. Most pods come from few ReplicaSets, so encoded verdicts are cached.
 """
 
-from binascii import b2a_base64
 from functools import lru_cache
 
 import msgspec
@@ -45,7 +44,7 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
 class _Response(msgspec.Struct, frozen=True, rename="camel", gc=False):
     allowed: bool
     status: _Status | msgspec.UnsetType = msgspec.UNSET
-    patch: str | msgspec.UnsetType = msgspec.UNSET
+    patch: bytes | msgspec.UnsetType = msgspec.UNSET  # written in base64
     patch_type: str | msgspec.UnsetType = msgspec.UNSET
     audit_annotations: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     warnings: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -70,9 +69,7 @@ def _encode_rest(verdict: Verdict, status: _Status | msgspec.UnsetType = msgspec
     response = _Response(
         allowed=verdict.allowed,
         status=status,
-        patch=b2a_base64(_encode(verdict.patch), newline=False).decode()
-        if verdict.patch
-        else msgspec.UNSET,
+        patch=_encode(verdict.patch) if verdict.patch else msgspec.UNSET,
         patch_type="JSONPatch" if verdict.patch else msgspec.UNSET,
         audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
         warnings=verdict.warnings or msgspec.UNSET,

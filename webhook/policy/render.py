@@ -7,6 +7,7 @@ written.
 Source: the JSON tags of k8s.io/api core/v1 ``TopologySpreadConstraint``.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -47,11 +48,18 @@ def opening(value: Constraint) -> bytes:
 
 def selector(value: LabelSelector) -> Rendered:
     """Convert a label selector; sorted labels make equal selectors equal bytes."""
+    return selector_of(sorted(value.match_labels.items()), value.match_expressions)
+
+
+def selector_of(
+    pairs: Sequence[tuple[str, str]], expressions: Sequence[LabelSelectorRequirement]
+) -> Rendered:
+    """Convert the pairs, sorted by key, and the expressions of a label selector."""
     stored: Rendered = {}
-    if value.match_labels:
-        stored["matchLabels"] = dict(sorted(value.match_labels.items()))
-    if value.match_expressions:
-        stored["matchExpressions"] = list(map(_requirement, value.match_expressions))
+    if pairs:
+        stored["matchLabels"] = dict(pairs)
+    if expressions:
+        stored["matchExpressions"] = list(map(_requirement, expressions))
     return stored
 
 

@@ -303,18 +303,18 @@ def _build_injection(
     labels, owner and Services.
     """
     profile, scale_down, mode = source
-    selector = render.encode(render.selector(derived.selector)) + b"}"
-    entries = tuple(
+    selector = render.encode(render.selector_of(derived.pairs, derived.expressions)) + b"}"
+    entries = [
         _render_entry(_drop_selected_keys(constraint, derived), selector)
         for constraint in constraints
-    )
-    keys = tuple(entry.constraint.topology_key for entry in entries)
-    digests = ",".join(entry.digest for entry in entries)
+    ]
+    keys = tuple([entry.constraint.topology_key for entry in entries])
+    digests = ",".join([entry.digest for entry in entries])
     value = Provenance(profile, derived.sources, keys, digests)
     return Injection(
         skip=SkipReason.NONE if entries else SkipReason.NOTHING_TO_ADD,
         profile=profile,
-        entries=entries,
+        entries=tuple(entries),
         keys=keys,
         annotation=render.encode(value).decode() if entries else "",
         zone_left_out=bool(left_out),
