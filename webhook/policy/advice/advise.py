@@ -177,12 +177,14 @@ def _run_rules(
     # All rules but one see the constraints without the fields that feature gates disable, which
     # is what kube-scheduler acts on. TSC111 reports exactly those fields.
     in_force = _without_gated(subject, context.gates)
-    is_bare = subject.is_bare
+    is_bare, actions = subject.is_bare, context.policy.actions
     for row in rows:
-        if context.policy.actions[row.id] is Action.OFF or (is_bare and not row.on_bare_lists):
-            continue
         judged = subject if row.as_written else in_force
-        if (judged.constraints or row.without_constraints) and row.runs(context):
+        if not (judged.constraints or row.without_constraints):
+            continue  # most rules, for most workloads
+        if actions[row.id] is Action.OFF or (is_bare and not row.on_bare_lists):
+            continue
+        if row.runs(context):
             for violation in row.check(judged, context):
                 yield AdviceFinding(row.id, *violation)
 

@@ -203,7 +203,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         labels = renew_labels(most.pod.labels, unique_keys(self.pods_kind), others)
         return labels if self.revision.items() <= labels.items() else {**labels, **self.revision}
 
-    @property
+    @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints of the pod, in order; only the first ``ADVISED_CONSTRAINTS``."""
         return self.pod.constraints[:ADVISED_CONSTRAINTS]
