@@ -22,7 +22,7 @@ from webhook.policy.paths import FieldPath
 
 _BRACKETS = ("{", "[")
 
-_BLOCK = 64 * 1024
+_BLOCK = 4 * 1024
 """Characters between places whose lines are known: to find a line, fewer than that are searched."""
 
 _content = re.compile(r"\S").search
