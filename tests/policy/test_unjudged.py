@@ -74,6 +74,7 @@ UNJUDGED: dict[str, tuple[Any, GroupKind, list[tuple[str | int, ...]]]] = {
         {"spec": {"rules": [{"mutate": {"patchStrategicMerge": {"spec": LIST}}}]}}, FLEET, []
     ),
     "an empty list": ({"spec": {"topologySpreadConstraints": []}}, FLEET, []),
+    "beside a text that is no UTF-8": ({"spec": LIST, "text": "\ud800"}, FLEET, [IN_SPEC]),
     "a schema": ({"properties": LIST}, FLEET, []),
     "values of a chart": ({"values": LIST}, FLEET, []),
     "a pattern of a policy": ({"spec": {"rules": [{"pattern": LIST}]}}, FLEET, []),
