@@ -288,6 +288,16 @@ def test_the_objects_of_a_list_in_json_are_read_one_by_one() -> None:
     ]
 
 
+def test_lists_in_json_may_stand_between_lines_of_dashes() -> None:
+    text = '{"kind": "List", "items": [\n{"kind": "A"}]}\n'
+
+    assert objects_of(f"{text}---\n{text}---\nkind: B\n") == [
+        ({"kind": "A"}, ("items", 0), 2),
+        ({"kind": "A"}, ("items", 0), 5),
+        ({"kind": "B"}, (), 7),
+    ]
+
+
 @pytest.mark.parametrize("count", [0, 1, 10_000])
 def test_a_list_of_any_length_has_lines(count: int) -> None:
     items = ",\n".join(f'{{"kind": "Pod", "metadata":\n {{"name": "{i}"}}}}' for i in range(count))

@@ -124,15 +124,27 @@ def read_objects(
     Args:
         data: The text in UTF-8, if it is known, which saves time.
     """
+    whole = DocumentText(text, 1, 0)
+    items = _read_list(whole, data)
+    if items is not None:  # JSON has no line that starts with a separator
+        yield from _json_items(whole, items, source)
+        return
     for chunk in _chunks(text):
-        whole = data if chunk.content is text else None
-        items = read_items(chunk.content, whole) if _starts_as_json(chunk.content) else None
+        items = None if chunk.content is text else _read_list(chunk)
         if items is not None:
-            chunk.items = items.spans
             yield from _json_items(chunk, items, source)
             continue
         for item in _parse_chunk(chunk, source, unique_keys=unique_keys):
             yield from expand(item) if isinstance(item, Document) else (item,)
+
+
+def _read_list(chunk: DocumentText, data: bytes | None = None) -> JsonItems | None:
+    """Find the items of a ``List`` in JSON; None for any other text."""
+    if not _starts_as_json(chunk.content):
+        return None
+    items = read_items(chunk.content, data)
+    chunk.items = items and items.spans
+    return items
 
 
 def _parse_chunk(
