@@ -143,7 +143,7 @@ def _read_list(chunk: DocumentText, data: bytes | None = None) -> JsonItems | No
     if not _starts_as_json(chunk.content):
         return None
     items = read_items(chunk.content, data)
-    chunk.items = items and items.spans
+    chunk.items = items.spans if items else None
     return items
 
 

@@ -8,10 +8,10 @@ examined. It reads an object of JSON's types, since the structs of ``model`` ski
 Source: kubernetes KEP-2885; sigs.k8s.io/json kubernetes_patch.go ``saveStrictError``.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from webhook.policy.api.patches import is_directive
 from webhook.policy.escape import quote
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.paths import (
+    CACHED_PATHS,
     LIST_NAME,
     FieldPath,
     constraints_path,
@@ -28,7 +29,6 @@ from webhook.policy.paths import (
     is_array,
     is_constraint_list,
     is_object,
-    walk_path,
 )
 
 UNKNOWN_FIELD = "TSC011"
@@ -47,6 +47,7 @@ _NOT_NAMES = frozenset("${}<>%")  # of placeholders, and of directives such as $
 _LONGEST_NAME = 64  # characters that are compared; the longest known name has 25
 _SHORTEST_LIST_NAME = 17  # characters; a shorter name is less similar than SIMILARITY
 _CACHED_NAMES = 1024
+_NESTING = (dict, list)  # types of values that contain others; the union of both is slower
 _UNREAD: frozenset[str | int] = frozenset({"status"})  # written by controllers, not by people
 _TERMS = "DuringExecution"  # the end of the names of lists in an affinity
 
@@ -128,12 +129,7 @@ def _find_misplaced(
     value: Any, templates: Sequence[FieldPath], custom: Collection[FieldPath]
 ) -> Iterator[StrictFinding]:
     """Find misspelled or misplaced lists, and the unknown fields in them."""
-    firsts = {
-        constraints_path(template)[:-1]: len(template) if template in custom else 0
-        for template in templates
-        if not is_constraint_list(template)
-    }
-    for path, place, specs in _list_places(value, firsts):
+    for path, place, specs in _list_places(value, _list_levels(tuple(templates), tuple(custom))):
         is_spec = path == specs[0]
         # Most names are short, and most values no arrays: no function is called for them.
         for name, inner in place.items():
@@ -146,32 +142,56 @@ def _find_misplaced(
                 yield _find_dedented((*path, name), place)
 
 
+class _Level(NamedTuple):
+    """
+    A level on the way to specifications of pods.
+
+    Attributes:
+        path: The path of the object.
+        specs: The paths of the specifications below it, or its own.
+        others: The names of members that are levels themselves, or not searched.
+    """
+
+    path: FieldPath
+    specs: Sequence[FieldPath]
+    others: frozenset[str | int]
+
+
+@lru_cache(CACHED_PATHS)
+def _list_levels(
+    templates: tuple[FieldPath, ...], custom: tuple[FieldPath, ...]
+) -> tuple[_Level, ...]:
+    """List the levels that are examined; arguments as for ``find_unknown_fields``."""
+    pods = [template for template in templates if not is_constraint_list(template)]
+    specs = {constraints_path(pod)[:-1]: len(pod) if pod in custom else 0 for pod in pods}
+    paths = (spec[:end] for spec, first in specs.items() for end in range(first, len(spec) + 1))
+    return tuple(_build_level(path, specs) for path in dict.fromkeys(paths))
+
+
+def _build_level(path: FieldPath, specs: Iterable[FieldPath]) -> _Level:
+    depth = len(path)
+    below = [spec for spec in specs if spec[:depth] == path]
+    return _Level(path, below, _UNREAD | {spec[depth] for spec in below if len(spec) > depth})
+
+
 def _list_places(
-    value: Any, firsts: Mapping[FieldPath, int]
+    value: Any, levels: Iterable[_Level]
 ) -> Iterator[tuple[FieldPath, dict[str, Any], Sequence[FieldPath]]]:
     """
     Yield the objects in which a list may be written, their paths, and the pods it may be meant for.
 
     These are the objects on the way to the specifications of pods, and those that they contain
     directly.
-
-    Args:
-        firsts: Path of a specification -> the first level on the way to it that is examined.
     """
-    found: set[FieldPath] = set()
-    for spec, first in firsts.items():
-        for depth, outer in enumerate(walk_path(value, spec)):
-            path: FieldPath = spec[:depth]
-            if depth < first or path in found or not is_object(outer):
-                continue
-            found.add(path)
-            below = [one for one in firsts if one[:depth] == path]
-            yield path, outer, below
-            on_the_way = {one[depth] for one in below if len(one) > depth} | _UNREAD
-            for name, inner in outer.items():
-                if name not in on_the_way:
-                    for inner_path, place in _list_inner_places((*path, name), inner):
-                        yield inner_path, place, below
+    for path, specs, others in levels:
+        outer = find_value(value, path)
+        if not is_object(outer):
+            continue
+        yield path, outer, specs
+        for name, inner in outer.items():
+            if isinstance(inner, _NESTING) and name not in others:
+                for inner_path, place in _list_inner_places((*path, name), inner):
+                    yield inner_path, place, specs
 
 
 def _list_inner_places(path: FieldPath, value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
