@@ -165,6 +165,8 @@ def template_at(value: Any, place: FieldPath, pod: type[Pod]) -> Pod | None:
     held = find_value(value, place)
     bare = is_constraint_list(place) and held is not None
     try:
+        if is_object(held) and not bare:
+            return msgspec.convert(held, pod)  # faster than a union, which is built anew
         listed = _complete_selectors(held, None, {}) if bare and is_array(held) else held
         return msgspec.convert({"spec": {LIST_NAME: listed}} if bare else held, pod | None)
     except msgspec.ValidationError as error:
