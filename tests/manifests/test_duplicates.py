@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import pytest
 from hypothesis import given
+from msgspec.json import encode
 
 from tests.fix.test_changes import json_values
 from webhook.manifests import Document, read_objects
@@ -48,19 +49,19 @@ def test_duplicate_keys_are_listed(text: str, expected: list[Any]) -> None:
     tree = read_tree(text)
 
     assert list(list_duplicate_keys(tree.root)) == expected
-    assert not tree.json or repeats_key(text, json.loads(text)) or not expected
+    assert not tree.json or repeats_key(text, encode(json.loads(text))) or not expected
 
 
 @given(json_values)
 def test_json_that_a_library_writes_repeats_no_key(value: Any) -> None:
-    assert not repeats_key(json.dumps(value), value)
+    assert not repeats_key(json.dumps(value), encode(value))
 
 
 @given(json_values, json_values)
 def test_a_repeated_key_at_any_depth_is_noticed(value: Any, dropped: Any) -> None:
     repeated = f'{{"a": [{json.dumps(value)}, {{"b": {json.dumps(dropped)}, "b": 1}}]}}'
 
-    assert repeats_key(repeated, json.loads(repeated))
+    assert repeats_key(repeated, encode(json.loads(repeated)))
 
 
 @pytest.mark.parametrize(
@@ -72,20 +73,20 @@ def test_a_repeated_key_at_any_depth_is_noticed(value: Any, dropped: Any) -> Non
     ],
 )
 def test_strings_like_keys_are_none(text: str) -> None:
-    assert not repeats_key(text, json.loads(text))
+    assert not repeats_key(text, encode(json.loads(text)))
 
 
-@pytest.mark.parametrize("value", [{"a": "\ud800"}, {"a": None}, {}])
-def test_a_value_that_differs_from_its_text_is_searched(value: Any) -> None:
+@pytest.mark.parametrize("encoded", [None, b'{"a":null}', b"{}"])
+def test_a_value_that_differs_from_its_text_is_searched(encoded: bytes | None) -> None:
     """The reader replaces what is too deep by null."""
-    assert repeats_key('{"a": {"b": 1}}', value)
+    assert repeats_key('{"a": {"b": 1}}', encoded)
 
 
 def test_only_a_part_of_the_text_is_searched() -> None:
     text = '[{"a": 1}, {"a": 1, "a": 2}]'
 
-    assert not repeats_key(text, {"a": 1}, 1, 9)
-    assert repeats_key(text, {"a": 2}, 11, 27)
+    assert not repeats_key(text, b'{"a":1}', 1, 9)
+    assert repeats_key(text, b'{"a":2}', 11, 27)
 
 
 @pytest.mark.parametrize("kind", ["List", "PodList"])

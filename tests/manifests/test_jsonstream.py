@@ -11,6 +11,7 @@ from webhook.manifests.jsonstream import (
     DECODE_FAULTS,
     MOST_BROKEN_DOCUMENTS,
     decode_json,
+    encode_again,
     read_stream,
 )
 from webhook.manifests.positions import DocumentText
@@ -18,7 +19,7 @@ from webhook.manifests.positions import DocumentText
 
 def values(text: str) -> list[Any]:
     read = read_stream(DocumentText(text, 1, 0), "x")
-    return [str(item) if isinstance(item, ManifestError) else item[0] for item in read]
+    return [str(item) if isinstance(item, ManifestError) else item[0].value for item in read]
 
 
 DEEP = "[" * 990 + "]" * 990
@@ -82,7 +83,7 @@ def test_a_stream_with_many_errors_is_abandoned() -> None:
 
 @pytest.mark.parametrize("levels", [MOST_LEVELS - 1, MOST_LEVELS, 900, 10_000])
 def test_deep_values_become_null(levels: int) -> None:
-    value = decode_json(('{"a": 1, "b": ' + "[" * levels + "]" * levels + "}").encode())
+    value = decode_json(('{"a": 1, "b": ' + "[" * levels + "]" * levels + "}").encode()).value
 
     depth = 0
     inner = value["b"]
@@ -99,4 +100,10 @@ def test_what_is_not_one_document_of_json_is_refused(text: str) -> None:
 
 
 def test_a_value_is_decoded_as_it_is_written() -> None:
-    assert decode_json(msgspec.Raw(b' [1, 1.5, "\xc3\xa9"] ')) == [1, 1.5, "é"]
+    decoded = decode_json(msgspec.Raw(b' [1, 1.5, "\xc3\xa9"] '))
+
+    assert decoded == ([1, 1.5, "é"], '[1,1.5,"é"]'.encode())
+
+
+def test_a_value_that_is_no_utf_8_cannot_be_encoded() -> None:
+    assert encode_again("\ud800") == ("\ud800", None)

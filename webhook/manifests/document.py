@@ -19,7 +19,13 @@ from webhook.errors import ManifestError
 from webhook.manifests.duplicates import DuplicateKey, repeats_key
 from webhook.manifests.edits import Span
 from webhook.manifests.jsonspans import JsonItems, read_items
-from webhook.manifests.jsonstream import DECODE_FAULTS, decode_json, read_stream
+from webhook.manifests.jsonstream import (
+    DECODE_FAULTS,
+    DecodedJson,
+    decode_json,
+    encode_again,
+    read_stream,
+)
 from webhook.manifests.positions import DocumentText
 from webhook.manifests.yaml import ITEMS, load_outlined
 from webhook.policy.model import GroupKind, group_of
@@ -228,8 +234,9 @@ def _json(
             yield item if isinstance(item, ManifestError) else _build_json(source, *item)
 
 
-def _build_json(source: str, value: Any, text: DocumentText) -> Document:
-    return Document(source, value, text, repeats_keys=repeats_key(text.content, value))
+def _build_json(source: str, decoded: DecodedJson, text: DocumentText) -> Document:
+    repeats = repeats_key(text.content, decoded.encoded)
+    return Document(source, decoded.value, text, repeats_keys=repeats)
 
 
 def _json_items(
@@ -238,21 +245,21 @@ def _json_items(
     """Decode the items of a ``List`` one by one, so that only one of them is in memory."""
     for index, (span, raw) in enumerate(zip(items.spans, items.raw, strict=True)):
         try:
-            value = _decode_item(chunk, span, raw, source)
+            value, encoded = _decode_item(chunk, span, raw, source)
         except ManifestError as error:
             yield error
         else:
-            repeats = repeats_key(chunk.content, value, *span)
+            repeats = repeats_key(chunk.content, encoded, *span)
             item = _complete(value, items.shared)
             yield from expand(Document(source, item, chunk, (ITEMS, index), repeats))
 
 
-def _decode_item(chunk: DocumentText, span: Span, raw: msgspec.Raw, source: str) -> Any:
+def _decode_item(chunk: DocumentText, span: Span, raw: msgspec.Raw, source: str) -> DecodedJson:
     try:
         return decode_json(raw)
     except DECODE_FAULTS:  # YAML may read it, as it may read a whole document
         first = chunk.line_at(span.start)
-        return load_outlined(chunk.content[slice(*span)], source, first)[0]
+        return encode_again(load_outlined(chunk.content[slice(*span)], source, first)[0])
 
 
 def _complete(item: Any, shared: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ must not interpret the content of a document.
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -24,18 +24,34 @@ MOST_BROKEN_DOCUMENTS = 100
 DECODE_FAULTS = (msgspec.DecodeError, RecursionError)
 """What ``decode_json`` raises for a text that is not one document of JSON."""
 
-ReadJson: TypeAlias = tuple[Any, DocumentText]
-"""A value of JSON's types and its text."""
+
+class DecodedJson(NamedTuple):
+    """
+    A value of JSON's types.
+
+    Attributes:
+        value: The value.
+        encoded: The value as JSON without blanks; None if it cannot be encoded.
+    """
+
+    value: Any
+    encoded: bytes | None
+
+
+ReadJson: TypeAlias = tuple[DecodedJson, DocumentText]
+"""A document and its text."""
 
 _content = re.compile(r"\S").search
 _byte = re.compile(r" \(byte ([0-9]+)\)$").search
 _scanner = json.JSONDecoder(parse_int=len, parse_float=len)  # msgspec decodes the numbers
 
+_encode = msgspec.json.Encoder().encode
+
 _COLLECTIONS = (dict, list)
 _MALFORMED = "JSON is malformed: "
 
 
-def decode_json(data: bytes | msgspec.Raw) -> Any:
+def decode_json(data: bytes | msgspec.Raw) -> DecodedJson:
     """
     Decode JSON; replace values nested deeper than any rule reads with null.
 
@@ -43,8 +59,18 @@ def decode_json(data: bytes | msgspec.Raw) -> Any:
         msgspec.DecodeError: It is not one document of JSON, or a number is out of range.
         RecursionError: It is too deep to find out.
     """
-    value = decode_nested(msgspec.json.decode, data)
-    return value if _is_shallow(data, value) else msgspec.json.decode(prune(bytes(data)))
+    decoded = encode_again(decode_nested(msgspec.json.decode, data))
+    if _is_shallow(decoded):
+        return decoded
+    return encode_again(msgspec.json.decode(prune(bytes(data))))
+
+
+def encode_again(value: Any) -> DecodedJson:
+    """Encode a value of JSON's types, as far as that is possible."""
+    try:
+        return DecodedJson(value, _encode(value))
+    except (msgspec.MsgspecError, OverflowError, RecursionError, ValueError):
+        return DecodedJson(value, None)
 
 
 def read_stream(chunk: DocumentText, source: str) -> Iterator[ReadJson | ManifestError]:
@@ -54,7 +80,7 @@ def read_stream(chunk: DocumentText, source: str) -> Iterator[ReadJson | Manifes
     while broken < MOST_BROKEN_DOCUMENTS and (found := _content(text, end)):
         start = found.start()
         try:
-            value, end = _read_next(text, start)
+            decoded, end = _read_next(text, start)
         except (*DECODE_FAULTS, json.JSONDecodeError) as error:
             broken += 1
             at = _find_fault(error, text, start)
@@ -63,13 +89,13 @@ def read_stream(chunk: DocumentText, source: str) -> Iterator[ReadJson | Manifes
             if end < 0:
                 end = len(text)
         else:
-            yield value, DocumentText(text[start:end], chunk.line_at(start), chunk.start + start)
+            yield decoded, DocumentText(text[start:end], chunk.line_at(start), chunk.start + start)
     if broken == MOST_BROKEN_DOCUMENTS:
         problem = f"{MOST_BROKEN_DOCUMENTS} invalid JSON documents: the rest is not read"
         yield ManifestError(source, chunk.line_at(end), problem)
 
 
-def _read_next(text: str, start: int) -> tuple[Any, int]:
+def _read_next(text: str, start: int) -> tuple[DecodedJson, int]:
     """Read the document that starts at a character; return its value and its end."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
@@ -104,9 +130,9 @@ def _build_error(
     return ManifestError(source, chunk.line_at(position), f"invalid JSON: {problem}")
 
 
-def _is_shallow(data: bytes | msgspec.Raw, value: Any) -> bool:
-    written = bytes(data)
-    if written.count(b"[") + written.count(b"{") < MOST_LEVELS:
+def _is_shallow(decoded: DecodedJson) -> bool:
+    value, encoded = decoded
+    if encoded is not None and encoded.count(b"[") + encoded.count(b"{") < MOST_LEVELS:
         return True  # most objects have fewer collections in all
     level = [value]
     for _ in range(MOST_LEVELS):
