@@ -133,7 +133,9 @@ def _find_misplaced(
         is_spec = path == specs[0]
         # Most names are short, and most values no arrays: no function is called for them.
         for name, inner in place.items():
-            may_hold = len(name) >= _SHORTEST_LIST_NAME or isinstance(inner, list)
+            may_hold = len(name) >= _SHORTEST_LIST_NAME or (
+                isinstance(inner, list) and _has_topology_key(inner[:1])
+            )
             if may_hold and _holds_list(name, inner):
                 if not (is_spec and name == LIST_NAME):
                     yield _report_list((*path, name), specs)
@@ -194,17 +196,14 @@ def _list_places(
                     yield inner_path, place, specs
 
 
-def _list_inner_places(path: FieldPath, value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+def _list_inner_places(path: FieldPath, value: Any) -> list[tuple[FieldPath, dict[str, Any]]]:
     if is_object(value):
-        yield path, value
-        if path[-1] == "affinity":  # its members stand for the older way to spread pods
-            for name, inner in value.items():
-                if is_object(inner):
-                    yield (*path, name), inner
-    elif is_array(value) and path[-1] != LIST_NAME:
-        for index, item in enumerate(value):
-            if is_object(item):
-                yield (*path, index), item
+        # The members of an affinity stand for the older way to spread pods.
+        members = value.items() if path[-1] == "affinity" else ()
+        return [(path, value), *(((*path, name), one) for name, one in members if is_object(one))]
+    if is_array(value) and path[-1] != LIST_NAME:
+        return [((*path, index), item) for index, item in enumerate(value) if is_object(item)]
+    return []
 
 
 def _find_dedented(path: FieldPath, spec: dict[str, Any]) -> StrictFinding:
@@ -229,12 +228,15 @@ def _holds_list(name: str, value: Any) -> bool:
     if is_list_name(name):
         # A text is a label, or a placeholder.
         return value is None or is_array(value) or is_object(value)
-    return (
-        is_array(value)
-        and value != []
-        and all(is_object(entry) and "topologyKey" in entry for entry in value)
-        and not name.endswith(_TERMS)
-    )
+    return is_array(value) and _has_topology_key(value) and not name.endswith(_TERMS)
+
+
+def _has_topology_key(entries: list[Any]) -> bool:
+    """Whether there are entries, and all of them have a ``topologyKey``."""
+    for entry in entries:
+        if not (is_object(entry) and "topologyKey" in entry):
+            return False
+    return entries != []
 
 
 def _report_list(path: FieldPath, specs: Sequence[FieldPath]) -> StrictFinding:
