@@ -81,6 +81,8 @@ NO_LISTS = {
     "items that are null": '{"kind": "List", "items": null}',
     "items that are an object": '{"kind": "List", "items": {}}',
     "two lists of items": '{"kind": "List", "items": [1], "items": [2]}',
+    "the first item occurs before": '{"a": [1], "kind": "List", "items": [1, 2]}',
+    "and in no array": '{"a": 1, "kind": "List", "items": [1, 2]}',
     "deep items": '{"kind": "List", "items": ' + "[" * 99_000 + "]" * 99_000 + "}",
 }
 

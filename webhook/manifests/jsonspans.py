@@ -6,8 +6,9 @@ contain it. Entry points: ``find_position``, and ``read_items`` for the items of
 ``jsontree`` has the positions of all values, which edits of the text need.
 """
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ from webhook.manifests.yaml import ITEMS
 from webhook.policy.paths import FieldPath
 
 _LIST = "List"  # the end of its kind
+_SOUGHT = 1024  # bytes of the first item by which items are found in a text
 _AFTER_VALUE = (b",", b"}", b"]")
 
 _blanks = re.compile(rb"[ \t\r\n]*").match
@@ -58,6 +60,13 @@ class JsonItems(msgspec.Struct, frozen=True):
     raw: Sequence[msgspec.Raw]
 
 
+class _Listed(msgspec.Struct):
+    items: list[msgspec.Raw]
+
+
+_read_listed = msgspec.json.Decoder(_Listed).decode
+
+
 def find_position(text: str, path: FieldPath) -> int | None:
     """
     Find the start of a member's key or of an item; if it is absent, of its container.
@@ -92,19 +101,49 @@ def read_items(text: str, data: bytes | None = None) -> JsonItems | None:
         no items, or is too deep to skip values in it.
     """
     data = text.encode() if data is None else data
-    members = {member.step: member for member in _read_root(data)}
-    kind, items = _text(members.get("kind")), members.get(ITEMS)
-    if items is None or not kind.endswith(_LIST) or not data.startswith(b"[", items.value):
-        return None
-    found = _read_members(data, items.value, items.raw)
-    if not found:
+    found = _find_items(data)
+    kind = _text(found.members.get("kind")) if found else ""
+    if found is None or not kind.endswith(_LIST):
         return None
     shared: dict[str, str] = {}
     if kind := kind.removesuffix(_LIST):
-        shared = {"apiVersion": _text(members.get("apiVersion")), "kind": kind}
-    parts = (Span(item.value, item.value + memoryview(item.raw).nbytes) for item in found)
-    spans = tuple(parts if text.isascii() else _as_spans(data, parts))
-    return JsonItems(shared, spans, tuple(item.raw for item in found))
+        shared = {"apiVersion": _text(found.members.get("apiVersion")), "kind": kind}
+    parts = ((item.value, _end_of(item)) for item in found.items)
+    spans = tuple(itertools.starmap(Span, parts) if text.isascii() else _as_spans(data, parts))
+    return JsonItems(shared, spans, tuple(item.raw for item in found.items))
+
+
+class _FoundItems(NamedTuple):
+    """The members of a ``List`` without its items, and its items."""
+
+    members: Mapping[str | int, MemberSpan]
+    items: Sequence[MemberSpan]
+
+
+def _find_items(data: bytes) -> _FoundItems | None:
+    """
+    Find the items of a value, and its members, in one pass over the text.
+
+    The items are sought by the text of the first one. They are those of the value if it has an
+    empty array in their place when they are cut out.
+    """
+    try:
+        raw = _read_listed(data).items
+        opening = data.rfind(b"[", 0, data.find(bytes(raw[0])[:_SOUGHT])) if raw else -1
+        if opening < 0:
+            return None
+        items = list(_locate_items(data, opening + 1, raw))
+    except (msgspec.DecodeError, RecursionError, _MisplacedError):
+        return None
+    rest = b"%b[]%b" % (data[:opening], data[_skip_blanks(data, _end_of(items[-1])) + 1 :])
+    members = {member.step: member for member in _read_root(rest)}
+    cut = members.get(ITEMS)
+    is_cut = cut is not None and cut.value == opening and bytes(cut.raw) == b"[]"
+    return _FoundItems(members, items) if is_cut else None
+
+
+def _end_of(item: MemberSpan) -> int:
+    return item.value + memoryview(item.raw).nbytes
 
 
 def _read_root(data: bytes) -> list[MemberSpan]:
