@@ -134,7 +134,7 @@ def _find_misplaced(
         # Most names are short, and most values no arrays: no function is called for them.
         for name, inner in place.items():
             may_hold = len(name) >= _SHORTEST_LIST_NAME or (
-                isinstance(inner, list) and _has_topology_key(inner[:1])
+                is_array(inner) and _has_topology_key(inner[:1])
             )
             if may_hold and _holds_list(name, inner):
                 if not (is_spec and name == LIST_NAME):
