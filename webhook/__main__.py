@@ -1,6 +1,7 @@
 """The command ``evenspread``, also installed as ``kubectl-evenspread``."""
 
 import codecs
+import gc
 import io
 import os
 import sys
@@ -47,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = report(error)
         if isinstance(error, OSError | ClosedOutputError):
             _discard_stdout()
+    if argv is None:
+        gc.freeze()  # the process ends, and would search all that it has kept for garbage
     return int(code or ExitCode.FINE)
 
 

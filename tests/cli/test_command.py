@@ -1,3 +1,7 @@
+import gc
+from importlib import import_module
+from types import ModuleType
+
 import click
 import pytest
 
@@ -85,6 +89,21 @@ def test_different_options_may_be_given_together() -> None:
     made = command.make_context("c", ["--name", "a", "--port", "1"])
 
     assert made.params == {"name": "a", "port": "1"}
+
+
+def test_a_function_is_imported_without_searches_for_garbage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    enabled: list[bool] = []
+
+    def note(name: str) -> ModuleType:
+        enabled.append(gc.isenabled())
+        return import_module(name)
+
+    monkeypatch.setattr("webhook.cli.command.import_module", note)
+
+    assert ImportedFunction("json:dumps").load()(1) == "1"
+    assert (enabled, gc.isenabled()) == ([False], True)
 
 
 def test_a_function_is_imported_when_it_is_called() -> None:

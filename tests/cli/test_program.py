@@ -173,6 +173,15 @@ def test_a_variable_that_is_no_flag_is_ignored(run: Run, monkeypatch: pytest.Mon
     assert run("--help").code == 0
 
 
+def test_a_process_searches_for_no_garbage_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr("gc.freeze", lambda: frozen.append(1))
+    monkeypatch.setattr(sys, "argv", ["evenspread", "--version"])
+
+    assert (main(["--version"]), frozen) == (0, [])
+    assert (main(), frozen) == (0, [1])
+
+
 def test_the_program_runs_as_a_process(folder: Path) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.BROKEN)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from webhook.cli.garbage import pause_garbage_collection
+
 CONTEXT: dict[str, Any] = {
     "auto_envvar_prefix": "EVENSPREAD",
     "help_option_names": ["-h", "--help"],
@@ -42,7 +44,8 @@ class ImportedFunction:
     def load(self) -> Callable[..., Any]:
         """Import the function."""
         module, _, name = self.path.partition(":")
-        function: Callable[..., Any] = getattr(import_module(module), name)
+        with pause_garbage_collection():  # modules are kept
+            function: Callable[..., Any] = getattr(import_module(module), name)
         return function
 
     def __call__(self, *arguments: Any, **values: Any) -> Any:

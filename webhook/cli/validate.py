@@ -12,6 +12,7 @@ import click
 from webhook.audit.renderers.names import format_name
 from webhook.audit.report import AuditSeverity
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
@@ -59,6 +60,7 @@ class ObjectCounts:
         )
 
 
+@pause_garbage_collection()
 def validate(
     *,
     filename: tuple[str, ...],
