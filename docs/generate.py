@@ -36,7 +36,7 @@ from webhook.cli.options import FACTS_SOURCES
 from webhook.cli.output import OUTPUT_FORMATS
 from webhook.cli.program import program
 from webhook.cli.views.diffs import REASONS
-from webhook.config.models import SHIPPED_OWNERS
+from webhook.config.ownerselectors import SHIPPED_OWNERS
 from webhook.config.projectschema import ExemptionModel, SpreadProject
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES

@@ -1,7 +1,8 @@
 """Manifests of custom kinds: several templates, and a bare list."""
 
 from tests.audit import world
-from webhook.config.configuration import Configuration, check
+from webhook.config.configuration import Configuration
+from webhook.config.documents import check
 from webhook.config.validation import read_document
 
 JOB_SET = """\

@@ -7,7 +7,7 @@ from tests.audit import customs, world
 from tests.cli import files
 from webhook.audit.restore import list_objects
 from webhook.audit.snapshot import Snapshot
-from webhook.config.configuration import check
+from webhook.config.documents import check
 from webhook.config.validation import read_document
 from webhook.policy.model import GroupKind
 

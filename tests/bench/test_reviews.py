@@ -10,7 +10,8 @@ from tests.bench.measurements import AGAINST_FLOOR
 from tests.bench.reviews import Request
 from webhook import admission
 from webhook.cluster.manifests import load_cluster
-from webhook.config.configuration import check, policy
+from webhook.config.configuration import policy
+from webhook.config.documents import check
 from webhook.config.gates import gates_in_force
 from webhook.config.validation import read_document
 from webhook.policy.api.versions import parse_version

@@ -23,7 +23,7 @@ from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import Response
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError, SelectorSizeError
 from webhook.cluster.spreadpolicies import SpreadPolicyStore
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import POD

@@ -13,7 +13,7 @@ from tests.cluster.objects import (
 from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import NamespaceQuota, NamespaceSizeError
 from webhook.cluster.wire import CustomControllerObject, NameMetadata
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.policy.facts import Facts, ServiceSelector
 from webhook.policy.model import ZONE, GroupKind, LabelSelector, OwnerReference
 

@@ -8,7 +8,7 @@ import pytest
 from tests.conformance.cluster import RecordedFacts
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import LoadedCluster, complete_metadata, fill, load_cluster
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.manifests import Document, parse
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.selector import derive_selector

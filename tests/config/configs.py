@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.config import configuration
+from webhook.config import documents
 from webhook.config.configuration import Configuration
 from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
@@ -39,17 +39,17 @@ def read(file: str) -> str:
 
 
 def check(text: str) -> Configuration:
-    return configuration.check(read_document(HEAD + text, "etc/spread.yaml"), read)
+    return documents.check(read_document(HEAD + text, "etc/spread.yaml"), read)
 
 
 def check_scheduler(text: str) -> Configuration:
-    return configuration.check_scheduler(read_document(text, "k.yaml"))
+    return documents.check_scheduler(read_document(text, "k.yaml"))
 
 
 def errors_of(text: str) -> list[str]:
     """List the errors of a configuration file, a message for every error."""
     with pytest.raises(CombinedConfigError) as caught:
-        configuration.check(read_document(text, "etc/spread.yaml"), read)
+        documents.check(read_document(text, "etc/spread.yaml"), read)
     return str(caught.value).splitlines()
 
 

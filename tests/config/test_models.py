@@ -6,13 +6,12 @@ from pydantic import TypeAdapter, ValidationError
 from tests.config.configs import HEAD, check, errors_of, one_profile
 from webhook.config.messages import RefusalError
 from webhook.config.models import (
-    SHIPPED_OWNERS,
-    OwnerSelector,
     collect_owners,
     parse_selector,
     refuse_two_configurations,
     version_validator,
 )
+from webhook.config.ownerselectors import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.api.versions import parse_version
 from webhook.policy.model import GroupKind, LabelSelector, LabelSelectorRequirement
 

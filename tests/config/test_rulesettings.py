@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from tests.config.configs import HEAD, check, errors_of, one_profile
-from webhook.config.spreadpolicies import SpreadPolicy, check_spread_policy
+from webhook.config.policyobjects import check_spread_policy
+from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.errors import CombinedConfigError
 from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
 from webhook.policy.rule_entry import Action

@@ -2,7 +2,6 @@ import pytest
 
 from tests.config.configs import HEAD, check, errors_of, one_profile
 from webhook.config.lifetimes import LEAST_CA_OVERLAP
-from webhook.config.spread import GATE_NAMES, describe_unknown_gate
 
 ERRORS = {
     "a profile with an empty name": (
@@ -64,11 +63,6 @@ ERRORS = {
 @pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS.keys())
 def test_an_invalid_setting_has_one_error(text: str, message: str) -> None:
     assert errors_of(HEAD + text) == [f"etc/spread.yaml:{message}"]
-
-
-def test_an_unknown_gate_is_described_with_the_known_ones() -> None:
-    assert describe_unknown_gate("AllBetas") == "is no feature gate: did you mean AllBeta?"
-    assert describe_unknown_gate("X").endswith(f"{GATE_NAMES[-2]} or {GATE_NAMES[-1]}")
 
 
 def test_a_file_with_every_setting_is_valid() -> None:

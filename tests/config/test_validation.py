@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.config.configs import HEAD, check_scheduler, errors_of, read
-from webhook.config.configuration import check
+from webhook.config.documents import check
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.policy.catalogue import DEFAULT_ACTIONS

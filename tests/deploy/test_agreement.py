@@ -16,7 +16,7 @@ from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.config.files import load
-from webhook.config.models import SHIPPED_OWNERS
+from webhook.config.ownerselectors import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
 from webhook.config.spreadpolicies import SPREAD_POLICY

@@ -12,14 +12,10 @@ from pydantic import BaseModel
 from tests.deploy.manifests import Helm, Json, by_name
 from webhook.config.constraints import DefaultConstraint
 from webhook.config.models import RequirementModel, SelectorModel
+from webhook.config.policyobjects import SpreadPolicySpec, read_spread_policies
 from webhook.config.rulesettings import ProfileRuleSetting
 from webhook.config.spread import MatchModel
-from webhook.config.spreadpolicies import (
-    POLICY_VERSION,
-    SPREAD_POLICY,
-    SpreadPolicySpec,
-    read_spread_policies,
-)
+from webhook.config.spreadpolicies import POLICY_VERSION, SPREAD_POLICY
 from webhook.manifests import Document, read_documents
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.policystatus import PolicyStatus, StatusCondition

@@ -11,14 +11,15 @@ import yaml
 
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name
 from webhook.cluster.policyexceptions import POLICY_EXCEPTION, decode_exception
-from webhook.config.configuration import check, check_scheduler
 from webhook.config.constraints import DefaultConstraint
+from webhook.config.documents import check, check_scheduler
 from webhook.config.models import OwnerSelectorModel, StrictModel
 from webhook.config.podtemplates import PodTemplateModel
+from webhook.config.policyobjects import read_spread_policies
 from webhook.config.project import PROJECT_FILE
 from webhook.config.projectfile import load_project
 from webhook.config.spread import ProfileModel, SpreadConfiguration
-from webhook.config.spreadpolicies import SPREAD_POLICY, read_spread_policies
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.config.validation import read_document
 
 PAGE = ROOT / "docs" / "configuration.md"

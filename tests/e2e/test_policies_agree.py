@@ -19,7 +19,8 @@ from webhook.cli.config import _find_example
 from webhook.cli.inputs.policy import read_policy
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config.spreadpolicies import add_policies, check_spread_policy, read_spread_policies
+from webhook.config.policyobjects import check_spread_policy, read_spread_policies
+from webhook.config.spreadpolicies import add_policies
 from webhook.manifests import Document, parse
 from webhook.policy.api.versions import parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS

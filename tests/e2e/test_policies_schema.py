@@ -16,7 +16,7 @@ from tests.e2e.spreadpolicies import (
     find_schema_problems,
     spread_policy,
 )
-from webhook.config.spreadpolicies import check_spread_policy
+from webhook.config.policyobjects import check_spread_policy
 from webhook.errors import CombinedConfigError
 
 OLDEST = "1.33"  # that the default control plane can emulate

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.build import default, gates, policy, profile, selector
-from webhook.config.configuration import check_scheduler
+from webhook.config.documents import check_scheduler
 from webhook.config.validation import read_document
 from webhook.export.exported import Export
 from webhook.export.scheduler import export_scheduler

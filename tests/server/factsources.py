@@ -12,7 +12,7 @@ from tests.build import service
 from tests.cluster.environment import unsupervised
 from tests.server.serving import PATIENCE
 from webhook.cluster.caches import Supervise
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.server.facts import FactsSource, WatchedKinds
 from webhook.telemetry.line_writer import LineWriter

@@ -13,7 +13,7 @@ from tests.cluster.objects import labelled_pod
 from tests.server.factsources import FLEET, NOTHING, OWNER, log, value
 from tests.server.serving import POLICY
 from webhook.cluster.pods import PodStore
-from webhook.config.models import SHIPPED_OWNERS
+from webhook.config.ownerselectors import SHIPPED_OWNERS
 from webhook.errors import ConfigError
 from webhook.policy.scaledown.binding import BindingResult
 from webhook.server.facts import WatchedKinds

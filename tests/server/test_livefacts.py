@@ -17,7 +17,7 @@ from webhook.cluster.discovery import describe_exceptions
 from webhook.cluster.policyexceptions import PolicyExceptionStore
 from webhook.cluster.protocol import Response
 from webhook.cluster.reflector import Reflector
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.errors import NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.policyexceptions import PolicyException

@@ -30,7 +30,7 @@ from webhook.audit.workloadsizes import count_replicas, list_surges
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import NamespaceSizeError
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.runningpods import RunningPods

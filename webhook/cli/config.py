@@ -24,8 +24,8 @@ from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
+from webhook.config.configuration import CONFIGURATION_KIND
 from webhook.config.project import Project
-from webhook.config.spread import CONFIGURATION_KIND
 from webhook.config.summary import (
     ConfiguredRule,
     GateRow,

@@ -31,7 +31,7 @@ from webhook.cli.policycomparison import PolicyComparison
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.policydiff import PolicyDiff, describe_policy_diff, show_policy_diff
 from webhook.cli.workloadchanges import count_changes
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.config.profilechanges import compare_profiles, compare_settings
 from webhook.config.project import Project
 from webhook.errors import ConfigError

@@ -8,7 +8,7 @@ from webhook.cluster.policyexceptions import PolicyExceptionStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
-from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
+from webhook.config.ownerselectors import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.kinds import BUILT_IN_OWNERS
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
 

@@ -13,7 +13,7 @@ from webhook.cluster.policyexceptions import (
     end_of_time,
     find_unknown_keys,
 )
-from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
+from webhook.config.ownerselectors import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, find_type_mismatch, read_documents
 from webhook.policy.kinds import DEFAULT_NAMESPACE

@@ -13,7 +13,8 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.store import Store
-from webhook.config.spreadpolicies import SpreadPolicy, check_spread_policy
+from webhook.config.policyobjects import check_spread_policy
+from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.errors import CombinedConfigError
 from webhook.policy.defaulting.policystatus import PolicyStatus
 

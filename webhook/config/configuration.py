@@ -1,11 +1,11 @@
 """
-Build an immutable ``Configuration`` from the documents of configuration files.
+The immutable ``Configuration``, and the policy that follows from it.
 
-``check`` and ``check_scheduler`` are the entry points. This module does no I/O: the caller passes
-a function that reads the files a configuration names.
+``policy`` is the entry point; ``documents`` reads a configuration. This module must not import
+pydantic, so that commands without a configuration start without loading it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,21 +13,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from webhook.config import models, spread
-from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
-from webhook.config.models import OwnerSelector
-from webhook.config.podtemplates import collect_templates
-from webhook.config.profilenotices import find_notices
-from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
-from webhook.config.scheduler import SchedulerDefaults
-from webhook.config.spread import SpreadConfiguration
-from webhook.config.validation import DocumentValidation
-from webhook.manifests import Document
+from webhook.config.lifetimes import CA_OVERLAP
+from webhook.config.ownerselectors import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.api.schedulerargs import ARGS, SCHEDULER_KIND
 from webhook.policy.catalogue import DEFAULT_ACTIONS, VALIDATED_RULES
 from webhook.policy.defaulting.profiles import (
-    DEFAULT_SCHEDULER,
     STOCK_DEFAULTS,
     SYSTEM_CONSTRAINTS,
     FieldDefaults,
@@ -35,9 +25,12 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
+from webhook.policy.kinds import KNOWN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.places import TemplatePlaces
 from webhook.policy.rule_entry import Action
+
+CONFIGURATION_KIND = "SpreadConfiguration"
 
 
 class ConfiguredGate(NamedTuple):
@@ -72,8 +65,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     orders: Mapping[str, int] = MappingProxyType({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
-    pod_templates: Mapping[GroupKind, TemplatePlaces] = collect_templates(())
-    owner_selectors: tuple[OwnerSelector, ...] = models.SHIPPED_OWNERS
+    pod_templates: Mapping[GroupKind, TemplatePlaces] = KNOWN_TEMPLATES
+    owner_selectors: tuple[OwnerSelector, ...] = SHIPPED_OWNERS
     scheduler_defaults: Mapping[str, tuple[Constraint, ...]] = STOCK_DEFAULTS
     actions: Mapping[str, Action] = DEFAULT_ACTIONS
     not_exemptible: frozenset[str] = frozenset()
@@ -81,94 +74,6 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     ca_overlap: timedelta = CA_OVERLAP
     scale_down_repair: bool = False
     notices: tuple[str, ...] = ()
-
-
-def check(
-    document: Document, read: Read, *, least_overlap: timedelta = LEAST_CA_OVERLAP
-) -> Configuration:
-    """
-    Build a configuration from a ``SpreadConfiguration``.
-
-    Args:
-        document: Without nulls; paths in it are relative to the folder of its source.
-        read: Reads the scheduler configurations that it names.
-        least_overlap: Shortest valid ``caOverlap``.
-
-    Raises:
-        CombinedConfigError: The errors in it and in the files it names. What compares fields or
-            entries is checked if these are valid; the names and files of profiles always are.
-    """
-    reading = DocumentValidation(document)
-    kind = document.kind
-    if kind in (SCHEDULER_KIND, ARGS):
-        reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
-        reading.finish()
-    context = {spread.LEAST_OVERLAP: least_overlap}
-    written = reading.model(SpreadConfiguration, document.value, context=context)
-    maker = ProfileMaker(reading, read)
-    entries = written.profiles if written else ()
-    profiles = [profile for i, entry in enumerate(entries) for profile in maker.make(entry, i)]
-    if written is None:
-        maker.check_unread()
-    reading.finish()
-    assert written is not None, "an invalid document has errors"
-    gates = {
-        name: ConfiguredGate(on, reading.where(("featureGates", name)))
-        for name, on in written.feature_gates.items()
-    }
-    settings = _collect_settings(written, profiles, maker.files.values())
-    return replace(settings, files=(document.source, *maker.files), configured_gates=gates)
-
-
-def _collect_settings(
-    written: SpreadConfiguration,
-    profiles: Sequence[Profile],
-    files: Collection[list[SchedulerDefaults]],
-) -> Configuration:
-    """
-    Collect the settings that do not name their place in the file.
-
-    Args:
-        profiles: The profiles that ``written`` contains, complete.
-        files: The defaults in the scheduler configurations that it names.
-    """
-    configured = {rule: setting.action for rule, setting in written.rules.items() if setting.action}
-    return Configuration(
-        mode=written.mode,
-        profiles=tuple(profiles),
-        field_defaults=written.field_defaults,
-        exempt_namespaces=frozenset(written.exempt.namespaces),
-        pod_templates=collect_templates((*written.pod_templates, *written.constraint_lists)),
-        owner_selectors=models.collect_owners(written.owner_selectors),
-        actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
-        not_exemptible=frozenset(
-            rule for rule, setting in written.rules.items() if not setting.exemptible
-        ),
-        scheduler_defaults=_collect_defaults(files),
-        ca_overlap=written.ca_overlap,
-        scale_down_repair=written.scale_down_repair,
-        notices=(*_notices(files), *find_notices(written, profiles)),
-    )
-
-
-def check_scheduler(document: Document) -> Configuration:
-    """
-    Build a configuration from a kube-scheduler file: one profile for each scheduler in it.
-
-    Raises:
-        CombinedConfigError: All errors in it.
-    """
-    found = read_defaults(document)
-    profiles = tuple(
-        complete_profile(Profile(name=defaults.scheduler or DEFAULT_SCHEDULER), defaults)
-        for defaults in found
-    )
-    return Configuration(
-        files=(document.source,),
-        profiles=profiles,
-        scheduler_defaults=_collect_defaults([found]),
-        notices=_notices([found]),
-    )
 
 
 def policy(
@@ -221,19 +126,3 @@ def select_denying(actions: Mapping[str, Action]) -> Iterator[str]:
     for rule, action in actions.items():
         if action is Action.DENY and rule in VALIDATED_RULES:
             yield rule
-
-
-def _collect_defaults(
-    files: Iterable[list[SchedulerDefaults]],
-) -> Mapping[str, tuple[Constraint, ...]]:
-    """Collect the defaults of schedulers; arguments without a name are the default scheduler's."""
-    named = {
-        defaults.scheduler or DEFAULT_SCHEDULER: defaults.constraints
-        for found in files
-        for defaults in found
-    }
-    return MappingProxyType({**STOCK_DEFAULTS, **named})
-
-
-def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
-    return tuple(notice for found in files for defaults in found for notice in defaults.notices)

@@ -1,12 +1,14 @@
-"""Read configuration files with ``load``; ``configuration`` interprets their text."""
+"""
+Read configuration files with ``load``; ``documents`` interprets their text.
+
+Without a file, pydantic is not loaded: it takes longer to import than most commands to run.
+"""
 
 from datetime import timedelta
 
-from webhook.config.configuration import Configuration, check, check_scheduler
-from webhook.config.filetext import read_text
+from webhook.config.configuration import Configuration
+from webhook.config.filetext import Read, read_text
 from webhook.config.lifetimes import LEAST_CA_OVERLAP
-from webhook.config.profiles import Read
-from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
 
 
@@ -40,6 +42,10 @@ def load(
         text = (read or read_text)(file)
     except ConfigError as error:
         raise CombinedConfigError([error]) from error
+    # Imported for a file only: it loads pydantic.
+    from webhook.config.documents import check, check_scheduler  # noqa: PLC0415
+    from webhook.config.validation import read_document  # noqa: PLC0415
+
     document = read_document(text, file)
     if scheduler_config:
         return check_scheduler(document)

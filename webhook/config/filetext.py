@@ -1,8 +1,12 @@
 """Read the text of a configuration file or a project file with ``read_text``."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from webhook.errors import ConfigError
+
+Read = Callable[[str], str]
+"""Returns the text of a file that a configuration names; raises ``ConfigError``."""
 
 MAX_CONFIG_BYTES = 2**20
 """Largest file to read; a ConfigMap, the usual source of the file, cannot be larger."""

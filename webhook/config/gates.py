@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.config.configuration import Configuration, ConfiguredGate
-from webhook.config.spread import GATE_NAMES, describe_unknown_gate
+from webhook.config.gatenames import GATE_NAMES, describe_unknown_gate
 from webhook.errors import CombinedConfigError, ConfigError, GateError
 from webhook.policy.api import gates
 from webhook.policy.api.gates import Gates, GateSetting, Stage

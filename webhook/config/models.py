@@ -1,22 +1,24 @@
 """Models for configuration files: strict and lenient bases, label selectors, custom kinds."""
 
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Self, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
-import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from webhook.config.messages import format_value, refusal, refuse
+from webhook.config.ownerselectors import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import VersionError
 from webhook.policy import model
 from webhook.policy.api import rules
 from webhook.policy.api.fielderrors import LONGEST_VALUE
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import CATALOGUE
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
-from webhook.policy.paths import FieldPath, TemplatePath, parse_path
+from webhook.policy.paths import FieldPath, parse_path
+
+T = TypeVar("T")
 
 Int32: TypeAlias = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]  # Go's int32
 
@@ -42,6 +44,16 @@ def refuse_two_configurations(config: object, scheduler_config: object) -> None:
     """
     if config is not None and scheduler_config is not None:
         raise refusal("cannot be used with config: remove one of the two", ("schedulerConfig",))
+
+
+def refusing(find_problems: Callable[[T], Iterable[tuple[FieldPath, str]]]) -> AfterValidator:
+    """Create the validator that refuses a value in which problems are found."""
+
+    def check(value: T) -> T:
+        refuse(find_problems(value))
+        return value
+
+    return AfterValidator(check)
 
 
 class RequirementModel(StrictModel):
@@ -88,18 +100,6 @@ def parse_selector(written: SelectorModel | None) -> model.LabelSelector | None:
         return None
     return written.selector
 
-
-class OwnerSelector(msgspec.Struct, frozen=True):
-    """A kind of controller, and the path to the label selector of its pods."""
-
-    kind: GroupKind
-    path: TemplatePath
-
-
-SHIPPED_OWNERS = tuple(
-    OwnerSelector(kind, row.selector) for kind, row in CUSTOM_KINDS.items() if row.selector
-)
-"""Custom controllers known without configuration."""
 
 _SEPARATOR = "."
 

@@ -6,17 +6,20 @@ is no error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from webhook.config.spread import SpreadConfiguration
 from webhook.policy.catalogue import AUDITED_RULES
 from webhook.policy.defaulting.profiles import Mode, Profile, ScaleDown
 from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER
 from webhook.policy.rule_entry import Action
 
+if TYPE_CHECKING:  # not when it runs: commands without a configuration need no pydantic
+    from webhook.config.spread import SpreadConfiguration
+
 _RANKED_OWNERS = {REPLICA_SET.kind, REPLICATION_CONTROLLER.kind}  # use the cost of deletion
 
 
-def find_notices(written: SpreadConfiguration, profiles: Sequence[Profile]) -> Iterator[str]:
+def find_notices(written: "SpreadConfiguration", profiles: Sequence[Profile]) -> Iterator[str]:
     """
     Describe the settings, each in a sentence without a final full stop.
 
@@ -28,7 +31,7 @@ def find_notices(written: SpreadConfiguration, profiles: Sequence[Profile]) -> I
     yield from _find_scale_downs(profiles, repair=written.scale_down_repair)
 
 
-def _find_modes(written: SpreadConfiguration) -> Iterator[str]:
+def _find_modes(written: "SpreadConfiguration") -> Iterator[str]:
     for profile in written.profiles:
         if profile.mode is Mode.APPLY and written.mode is Mode.RECOMMEND:
             yield (
@@ -37,7 +40,9 @@ def _find_modes(written: SpreadConfiguration) -> Iterator[str]:
             )
 
 
-def _find_audit_denials(written: SpreadConfiguration, profiles: Iterable[Profile]) -> Iterator[str]:
+def _find_audit_denials(
+    written: "SpreadConfiguration", profiles: Iterable[Profile]
+) -> Iterator[str]:
     actions = {rule: setting.action for rule, setting in written.rules.items() if setting.action}
     places = {f"profile {profile.name!r}": profile.actions for profile in profiles}
     for place, configured in ({"rules": actions} | places).items():

@@ -1,13 +1,15 @@
 """Build policy profiles from our configuration file and the kube-scheduler files it names."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
 from msgspec.structs import replace
 
-from webhook.config import scheduler, spread
+from webhook.config import scheduler
+from webhook.config.configuration import CONFIGURATION_KIND
 from webhook.config.constraints import DefaultConstraint
+from webhook.config.filetext import Read
 from webhook.config.messages import find_repeated_names, suggest_choice
 from webhook.config.models import parse_selector
 from webhook.config.scheduler import SchedulerDefaults
@@ -17,10 +19,6 @@ from webhook.errors import CombinedConfigError, ConfigError
 from webhook.manifests import Document
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Mode, Profile
 from webhook.policy.paths import FieldPath, find_value, is_array
-
-Read = Callable[[str], str]
-"""Returns the text of a file that a configuration names; raises ``ConfigError``."""
-
 
 _PROFILES, _FILE = "profiles", "schedulerConfiguration"
 
@@ -33,8 +31,8 @@ def read_defaults(document: Document) -> list[SchedulerDefaults]:
         CombinedConfigError: All errors in it.
     """
     reading = DocumentValidation(document)
-    if document.kind == spread.CONFIGURATION_KIND:
-        reading.refuse(f"is {spread.CONFIGURATION_KIND}: give the file with --config", ("kind",))
+    if document.kind == CONFIGURATION_KIND:
+        reading.refuse(f"is {CONFIGURATION_KIND}: give the file with --config", ("kind",))
         reading.finish()
     found = scheduler.read_scheduler_defaults(reading)
     reading.finish()

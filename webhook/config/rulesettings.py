@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator
 
-from webhook.config.messages import format_value, refusal, refusing, suggest_word
-from webhook.config.models import StrictModel
+from webhook.config.messages import format_value, refusal, suggest_word
+from webhook.config.models import StrictModel, refusing
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
 from webhook.policy.paths import FieldPath, is_object

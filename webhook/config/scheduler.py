@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from webhook.config.constraints import SchedulerConstraint, find_duplicates
-from webhook.config.messages import format_value, refusing, suggest_choice
-from webhook.config.models import LenientModel, StrictModel
+from webhook.config.messages import format_value, suggest_choice
+from webhook.config.models import LenientModel, StrictModel, refusing
 from webhook.config.schedulerplugins import drop_disabled
 from webhook.config.validation import DocumentValidation
 from webhook.policy.api import schedulerargs

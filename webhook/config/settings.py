@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from webhook.config import messages
+from webhook.config import failures, messages
 from webhook.config.durations import parse_duration
 from webhook.config.lifetimes import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP, parse_lifetimes
 from webhook.config.messages import RefusalError, refusal
@@ -290,7 +290,7 @@ def _describe_value(details: ErrorDetails) -> str:
     value = messages.format_value(details["input"])
     match details["type"]:
         case "literal_error":
-            choices = messages.split_choices(details.get("ctx", {})["expected"])
+            choices = failures.split_choices(details.get("ctx", {})["expected"])
             return messages.suggest_choice(details["input"], choices)
         case "int_parsing" | "int_type" | "greater_than_equal" | "less_than_equal":
             return f"must be a port from 0 to 65535, not {value}"
@@ -310,7 +310,7 @@ def _variable(name: str) -> str:
 
 def _kind(field: FieldInfo) -> str:
     names: dict[Any, str] = {str: "text", int: "number", bool: "yes or no"}
-    return names.get(field.annotation) or " | ".join(messages.split_choices(str(field.annotation)))
+    return names.get(field.annotation) or " | ".join(failures.split_choices(str(field.annotation)))
 
 
 def _default(field: FieldInfo) -> str:

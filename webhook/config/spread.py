@@ -18,22 +18,18 @@ from pydantic import (
     model_validator,
 )
 
+from webhook.config.configuration import CONFIGURATION_KIND
 from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
+from webhook.config.gatenames import GATE_NAMES, describe_unknown_gate
 from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
-from webhook.config.messages import (
-    find_repeated_names,
-    format_value,
-    refusal,
-    refuse,
-    refusing,
-    suggest_word,
-)
+from webhook.config.messages import find_repeated_names, format_value, refusal, refuse
 from webhook.config.models import (
     OwnerSelectorModel,
     SelectorModel,
     StrictModel,
     find_repeated_kinds,
+    refusing,
 )
 from webhook.config.podtemplates import (
     ConstraintListModel,
@@ -41,15 +37,11 @@ from webhook.config.podtemplates import (
     find_repeated_places,
 )
 from webhook.config.rulesettings import ProfileRuleSettings, RuleSettings
-from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
 from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode, ScaleDown
 from webhook.policy.paths import FieldPath
 
-CONFIGURATION_KIND = "SpreadConfiguration"
 CONFIGURATION_API_VERSION = "evenspread.io/v1alpha1"
-
-GATE_NAMES = (*Gate, "AllAlpha", "AllBeta")
 
 LEAST_OVERLAP = "least_overlap"
 """Key of the validation context: overrides the shortest ``caOverlap``, as a timedelta."""
@@ -187,8 +179,3 @@ class SpreadConfiguration(StrictModel):
             written = f"write {least.total_seconds():.0f}s or more"
             raise refusal(f"is too short for every client to load a new CA: {written}")
         return overlap
-
-
-def describe_unknown_gate(name: str) -> str:
-    """Describe an unknown feature gate, and suggest a known one."""
-    return f"is no feature gate: {suggest_word(name, GATE_NAMES)}"

@@ -1,7 +1,7 @@
 """
 Validate parts of one document against models, and collect all errors.
 
-``DocumentValidation`` is the entry point. Every error has its file, line and path; ``messages``
+``DocumentValidation`` is the entry point. Every error has its file, line and path; ``failures``
 translates the errors of pydantic.
 """
 
@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from webhook.config import messages
-from webhook.config.messages import RefusalError, ValidationFailure
+from webhook.config import failures, messages
+from webhook.config.failures import ValidationFailure
+from webhook.config.messages import RefusalError
 from webhook.errors import CombinedConfigError, ConfigError, ManifestError
 from webhook.manifests import Document, parse
 from webhook.policy.paths import FieldPath, is_object, walk_path, without_nulls
@@ -91,7 +92,7 @@ class DocumentValidation:
         kind, below, context = details["type"], details["loc"], details.get("ctx", {})
         if below[-1:] == (_KEY,):
             below = below[:-1]
-        if kind != messages.MISSING:
+        if kind != failures.MISSING:
             below = _existing(value, below)
         at: FieldPath = (*path, *below)
         cause = context.get("error")
@@ -105,7 +106,7 @@ class DocumentValidation:
 
         expected = str(context.get("expected", ""))
         failure = ValidationFailure(model, below, details["input"], expected, line)
-        self.refuse(messages.describe_failure(kind, failure), at)
+        self.refuse(failures.describe_failure(kind, failure), at)
 
 
 def read_document(text: str, source: str) -> Document:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from webhook.config.configuration import Configuration, check
+from webhook.config.configuration import Configuration
+from webhook.config.documents import check
 from webhook.config.gates import gates_in_force
 from webhook.config.validation import read_document
 from webhook.doctor.objects import ConfigMap

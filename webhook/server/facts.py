@@ -11,7 +11,7 @@ from typing import Protocol
 
 from webhook.cluster.caches import Supervise
 from webhook.cluster.pods import PodStore
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.policy.facts import Facts
 from webhook.policy.scaledown.binding import BindingResult
 from webhook.server.health import Conditions

@@ -15,7 +15,8 @@ from webhook.cluster.discovery import describe_policies
 from webhook.cluster.optionalkinds import OptionalKind
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.spreadpolicies import SpreadPolicyObject, SpreadPolicyStore
-from webhook.config.spreadpolicies import SpreadPolicy, read_spread_policies
+from webhook.config.policyobjects import read_spread_policies
+from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.manifests import Document, read_documents
 from webhook.server.events import TaskObservers
 

@@ -22,11 +22,13 @@ from webhook.admission.offline import (
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config.configuration import Configuration, ConfiguredGate, check, policy
+from webhook.config.configuration import Configuration, ConfiguredGate, policy
+from webhook.config.documents import check
 from webhook.config.files import load
 from webhook.config.filetext import read_text as read_configuration_text
 from webhook.config.gates import gates_in_force
-from webhook.config.spreadpolicies import add_policies, read_spread_policies
+from webhook.config.policyobjects import read_spread_policies
+from webhook.config.spreadpolicies import add_policies
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests import Document, SkippedSource, expand, read_documents

@@ -4,7 +4,7 @@ from tests.cli.inputs.manifestclusters import documents
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.policy.model import GroupKind
 
 SERVER = ServerOptions(kubeconfig="kubeconfig")

@@ -10,7 +10,7 @@ from webhook.cli.inputs.policychange import (
     ProposedPolicies,
     read_proposal,
 )
-from webhook.config.spreadpolicies import read_spread_policies
+from webhook.config.policyobjects import read_spread_policies
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.policy.api.gates import Gate
 

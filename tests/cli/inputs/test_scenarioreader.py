@@ -26,7 +26,8 @@ from webhook.cli.inputs.storagescope import NO_CLAIMS
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import TargetBuilder
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
-from webhook.config.spreadpolicies import add_policies, check_spread_policy
+from webhook.config.policyobjects import check_spread_policy
+from webhook.config.spreadpolicies import add_policies
 from webhook.explain.endingpods import EndingPods
 from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.firstlabels import HASH

@@ -19,7 +19,7 @@ from tests.doctor.installations import (
     replica,
 )
 from webhook.cluster.spreadpolicies import SpreadPolicyObject
-from webhook.config.spreadpolicies import check_spread_policy
+from webhook.config.policyobjects import check_spread_policy
 from webhook.doctor.installation import Lookup
 from webhook.doctor.objects import Webhook, WebhookConfiguration
 from webhook.policy.request import Hook

@@ -9,8 +9,9 @@ import re
 
 from tests import build
 from tests.fuzz.targets import expect
-from webhook.config.configuration import Configuration, check_scheduler, policy
-from webhook.config.configuration import check as check_configuration
+from webhook.config.configuration import Configuration, policy
+from webhook.config.documents import check as check_configuration
+from webhook.config.documents import check_scheduler
 from webhook.config.gates import gates_in_force
 from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError, SourceError

@@ -16,7 +16,7 @@ from webhook.cli.inputs.livecluster import LiveCluster, name_of
 from webhook.cli.inputs.manifestcluster import Json, ManifestCluster, Model, NamedManifest
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value

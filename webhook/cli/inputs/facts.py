@@ -22,7 +22,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once
 from webhook.cluster.manifests import fill
 from webhook.cluster.protocol import ApiClient
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.config.project import Project
 from webhook.manifests import Document
 from webhook.manifests.positions import DocumentText

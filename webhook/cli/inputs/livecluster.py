@@ -17,7 +17,7 @@ from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.protocol import FailureReason, WatchClient
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.errors import ApiError
 from webhook.policy.kinds import (
     BUILT_IN_KINDS,

@@ -13,7 +13,7 @@ from webhook.cli.clock import current_time
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import complete_metadata, fill
-from webhook.config.models import OwnerSelector
+from webhook.config.ownerselectors import OwnerSelector
 from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import BUILT_IN_KINDS, DEFAULT_NAMESPACE, NAMESPACE_KIND, POD

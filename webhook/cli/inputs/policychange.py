@@ -13,17 +13,13 @@ from msgspec.structs import replace
 from webhook.audit.strict import name_lines
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy
-from webhook.config.configuration import Configuration, check
+from webhook.config.configuration import CONFIGURATION_KIND, Configuration
+from webhook.config.documents import check
 from webhook.config.filetext import read_text
 from webhook.config.gates import gates_in_force
 from webhook.config.messages import suggest_word
-from webhook.config.spread import CONFIGURATION_KIND
-from webhook.config.spreadpolicies import (
-    SPREAD_POLICY,
-    SpreadPolicy,
-    add_policies,
-    read_spread_policies,
-)
+from webhook.config.policyobjects import read_spread_policies
+from webhook.config.spreadpolicies import SPREAD_POLICY, SpreadPolicy, add_policies
 from webhook.errors import ConfigError
 from webhook.manifests import Document
 from webhook.policy.paths import without_nulls

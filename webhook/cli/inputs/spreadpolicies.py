@@ -13,13 +13,8 @@ from webhook.cluster.discovery import locate_custom
 from webhook.cluster.lists import list_objects
 from webhook.cluster.protocol import ApiClient, FailureReason
 from webhook.cluster.spreadpolicies import SpreadPolicyStore, decode_policy
-from webhook.config.spreadpolicies import (
-    POLICY_VERSION,
-    SPREAD_POLICY,
-    SpreadPolicy,
-    add_policies,
-    read_spread_policies,
-)
+from webhook.config.policyobjects import read_spread_policies
+from webhook.config.spreadpolicies import POLICY_VERSION, SPREAD_POLICY, SpreadPolicy, add_policies
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested
 
