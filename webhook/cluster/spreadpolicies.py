@@ -13,7 +13,6 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.store import Store
-from webhook.config.policyobjects import check_spread_policy
 from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.errors import CombinedConfigError
 from webhook.policy.defaulting.policystatus import PolicyStatus
@@ -63,6 +62,9 @@ def decode_policy(data: bytes | msgspec.Raw) -> SpreadPolicyObject:
         msgspec.DecodeError: It is no object.
         RecursionError: It is nested too deeply; ``decode_nested`` handles that.
     """
+    # Imported for an object only: it loads pydantic.
+    from webhook.config.policyobjects import check_spread_policy  # noqa: PLC0415
+
     metadata, status = _decode_metadata(data).metadata, read_status(data)
     try:
         found = check_spread_policy(msgspec.json.decode(data))

@@ -6,8 +6,7 @@ The page loads nothing, and its Content-Security-Policy forbids it. It also work
 
 from dataclasses import dataclass
 from functools import cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from typing import TYPE_CHECKING
 
 from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import (
@@ -23,6 +22,9 @@ from webhook.audit.report import (
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.escape import printable_value
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 EXEMPTED = "exempted"
 SEVERITIES = (*map(str, AuditSeverity), EXEMPTED)  # most severe first
@@ -159,8 +161,11 @@ def _sort_key(workload: WorkloadReport) -> tuple[int, int, int]:
 
 
 @cache
-def load_template(package: str, file: str) -> Template:
+def load_template(package: str, file: str) -> "Template":
     """Load the template of a page from a package; it escapes values, and must define all."""
+    # Imported for a page only: other formats need no templates.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
     environment = Environment(
         loader=PackageLoader(package, "."),
         autoescape=True,

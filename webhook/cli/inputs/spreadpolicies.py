@@ -13,7 +13,6 @@ from webhook.cluster.discovery import locate_custom
 from webhook.cluster.lists import list_objects
 from webhook.cluster.protocol import ApiClient, FailureReason
 from webhook.cluster.spreadpolicies import SpreadPolicyStore, decode_policy
-from webhook.config.policyobjects import read_spread_policies
 from webhook.config.spreadpolicies import POLICY_VERSION, SPREAD_POLICY, SpreadPolicy, add_policies
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested
@@ -40,6 +39,11 @@ def add_spread_policies(
 def find_spread_policies(inputs: Inputs, live: ServerOptions | None) -> dict[str, SpreadPolicy]:
     """Find the same SpreadPolicies, by name; arguments and errors as above."""
     found = {} if live is None else _read_live(live)
+    if not inputs.policies:
+        return found
+    # Imported for an object only: it loads pydantic.
+    from webhook.config.policyobjects import read_spread_policies  # noqa: PLC0415
+
     return found | read_spread_policies(inputs.policies)
 
 
