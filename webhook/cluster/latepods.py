@@ -8,9 +8,12 @@ workload is waited for during ``ABSENT_S``. Any client may name pods that do not
 ``MOST_WAITS`` a Binding does not wait.
 """
 
-import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 LATE_S = 0.1  # a watch that is later than this is not merely slower than the scheduler's
 ABSENT_S = 60.0  # between two waits for the pods of a workload without the label
@@ -57,6 +60,8 @@ class LatePods:
         return self._waits.total() < MOST_WAITS and self._waits[namespace] < NAMESPACE_WAITS
 
     async def _wait(self, pod: Key, seconds: float) -> None:
+        import asyncio  # noqa: PLC0415  # no command waits, and it takes 20 ms to import
+
         arrival = self._arrivals.setdefault(pod, asyncio.Event())
         self._waits[pod[0]] += 1
         try:

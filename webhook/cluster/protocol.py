@@ -6,7 +6,6 @@ Every caller of the API server takes an ``ApiClient``, or a ``WatchClient`` if i
 """
 
 import os
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
@@ -202,6 +201,8 @@ def describe_error(error: Exception) -> str:
         The system's message for its own errors, OpenSSL's for certificates, otherwise the type of
         the error and its message.
     """
+    import ssl  # noqa: PLC0415  # for an error of a client, which has imported it
+
     if isinstance(error, EvenspreadError):
         return str(error)
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)

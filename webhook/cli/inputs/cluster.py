@@ -5,7 +5,6 @@ Entry point: ``open_cluster``. Without an API server it is a ``ManifestCluster``
 methods.
 """
 
-import asyncio
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Protocol
@@ -168,6 +167,8 @@ def open_cluster(
     if server is None:
         yield manifests
         return
+    import asyncio  # noqa: PLC0415  # it takes 20 ms, which manifests alone do not need
+
     with asyncio.Runner() as runner:
         api = apiserver.client(server)
         try:

@@ -4,10 +4,10 @@ Objects of a cluster behind an API server, for commands that explain pods: ``Liv
 Each method reads when it is called. Nothing is watched, and only facts are kept.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,6 +31,9 @@ from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 
+if TYPE_CHECKING:
+    import asyncio
+
 PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
     for kind in (*BUILT_IN_TEMPLATES, CONTROLLER_REVISION)
@@ -45,7 +48,7 @@ class LiveCluster:
         self,
         source: WatchClient,
         owners: Iterable[OwnerSelector],
-        runner: asyncio.Runner,
+        runner: "asyncio.Runner",
         *,
         everywhere: bool = False,
     ) -> None:
