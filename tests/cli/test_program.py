@@ -136,8 +136,8 @@ sys.exit(code)
 
 SHOP = str(ROOT / "docs" / "walkthrough" / "shop.yaml")
 
-UNUSED = {"asyncio", "jinja2", "pydantic", "pydantic_settings", "ssl"}
-"""What reads a configuration, writes a page, or speaks with an API server."""
+UNUSED = {"asyncio", "jinja2", "pydantic", "pydantic_settings", "rich.console", "ssl"}
+"""What reads a configuration, writes a page or colours, or speaks with an API server."""
 
 WITHOUT_CONFIGURATION: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "validate": (("validate", "-f", SHOP), UNUSED | {"webhook.policy.verdict"}),

@@ -1,4 +1,5 @@
 import io
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -120,6 +121,46 @@ def test_lines_that_belong_together_are_written_at_once() -> None:
         assert text.getvalue() == ""
 
     assert text.getvalue() == "a\n"
+
+
+@pytest.mark.parametrize("stream", [Screen, io.StringIO])
+def test_lines_that_belong_together_are_written_before_an_error(
+    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    text = stream()
+
+    with suppress(KeyError):
+        _write_and_fail(Terminal(text))
+
+    assert text.getvalue() == "a\nb\n"
+
+
+def _write_and_fail(terminal: Terminal) -> None:
+    with terminal.together():
+        terminal.line("a")
+        with terminal.together():
+            terminal.line("b")
+        raise KeyError
+
+
+STYLED = (("pod ", Style.PLAIN), ("web\t[b]:x: 1 ", Style.PLACE), ("日本\x1b" * 40, Style.BAD))
+
+
+@pytest.mark.parametrize("variable", ["NOTHING", "TTY_COMPATIBLE"])
+def test_a_file_has_the_same_text_with_and_without_a_console(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv(variable, "0")
+    text = io.StringIO()
+
+    Terminal(text).line(*STYLED)
+    Terminal(text).lines([STYLED])
+    Terminal(text).line()
+
+    line = "pod web\\t[b]:x: 1 " + "日本\\x1b" * 40 + "\n"
+    assert text.getvalue() == f"{line}{line}\n"
 
 
 def test_a_closed_output_is_an_error_of_its_own() -> None:

@@ -12,8 +12,8 @@ from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.livescope import LiveScope
 from webhook.cli.inputs.rebalancescope import RebalanceRequest
-from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.output import OutputFormat, write_document, write_stderr
+from webhook.cli.progress import progress_bar
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.rebalance import summarize_plan
 from webhook.cli.views.rebalancedocument import describe_plan
@@ -85,7 +85,7 @@ async def _run(
 
         def report(eviction: AppliedEviction) -> None:
             evicted.append(eviction)
-            bar.advance(task)
+            bar.update(task, advance=1)
             if output is OutputFormat.TABLE:
                 bar.stop()  # both may be on one terminal
                 _report(eviction, terminal)

@@ -38,12 +38,13 @@ from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.notes import limit_notes
 from webhook.cli.inputs.policy import apply_actions, read_policy
-from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
+from webhook.cli.inputs.snapshots import read_snapshot
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.unknownclasses import note_unknown_classes
 from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.inputs.unknowntemplates import UNKNOWN_TEMPLATES, describe_unknown
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
+from webhook.cli.progress import progress_bar
 from webhook.cli.projectoptions import report_unused
 from webhook.cli.ruleoptions import RuleSelection
 from webhook.cli.terminal import Style, Terminal

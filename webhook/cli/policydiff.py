@@ -23,11 +23,11 @@ from webhook.cli.inputs.manifests import WORKLOAD, Inputs
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import read_policy
 from webhook.cli.inputs.policychange import GateOptions, PolicyChange, read_proposal
-from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.inputs.spreadpolicies import find_spread_policies
 from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.policycomparison import PolicyComparison
+from webhook.cli.progress import progress_bar
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.policydiff import PolicyDiff, describe_policy_diff, show_policy_diff
 from webhook.cli.workloadchanges import count_changes

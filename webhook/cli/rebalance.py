@@ -20,8 +20,8 @@ from webhook.cli.inputs.rebalancescope import (
     read_files,
     read_request,
 )
-from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.output import OutputFormat, write_document, write_stderr
+from webhook.cli.progress import progress_bar
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.evictionscript import format_script
 from webhook.cli.views.rebalance import show_plan

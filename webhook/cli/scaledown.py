@@ -14,8 +14,8 @@ from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources, takes_sources
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.rankedpods import RankedPods, read_ranked_pods
-from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.output import OutputFormat, report_problems, write_document, write_stderr
+from webhook.cli.progress import progress_bar
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.ranks import show_ranks
 from webhook.cluster.labelledpods import LabelledPod, list_labelled_pods, remove_rank

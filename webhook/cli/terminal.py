@@ -1,22 +1,30 @@
-"""Lines and tables for people, coloured on a terminal unless NO_COLOR is set."""
+"""
+Lines and tables for people, coloured on a terminal unless NO_COLOR is set.
 
+``Terminal`` writes them. It loads rich's console for a terminal only: for a file or a pipe, the
+lines are plain text.
+"""
+
+import io
 import os
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NoReturn, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.text import Text
 
 from webhook.cli.exits import ClosedOutputError
 from webhook.policy.escape import printable
 
+if TYPE_CHECKING:
+    from webhook.cli.colours import StyledConsole
+
 _GAP = "  "  # before each column
 _NEVER_CUT: Mapping[int, int] = MappingProxyType({})
+_FORCING = ("FORCE_COLOR", "TTY_COMPATIBLE")  # variables that make rich colour a file
 
 
 def is_animated(stream: TextIO) -> bool:
@@ -40,42 +48,51 @@ class Style(StrEnum):
     HINT = "cyan"
 
 
-class _Console(Console):
-    """Console that raises an error of ours for a closed pipe; rich would exit with 1."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        """Raise the error that other writers raise."""
-        raise ClosedOutputError
-
-
 class Terminal:
     """Writer of styled lines to stdout, or to another text stream."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         """Detect whether the stream, by default stdout, is a terminal, and its width."""
-        stream = stream or sys.stdout
-        self._console = _Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._stream = stream or sys.stdout
+        self._console = _open_console(self._stream)
 
     @contextmanager
     def together(self) -> Generator[None]:
         """Write all output of the context at once, so that no log line interrupts it."""
-        with self._console:
+        if self._console is not None:
+            with self._console:
+                yield
+            return
+        stream, self._stream = self._stream, io.StringIO()
+        try:
             yield
+        finally:
+            collected, self._stream = self._stream.getvalue(), stream
+            self._write(collected)
 
     def line(self, *parts: str | tuple[str, Style]) -> None:
         """Write one unwrapped line of parts, each with an optional style."""
-        pairs = (part if isinstance(part, tuple) else (part, Style.PLAIN) for part in parts)
-        text = Text.assemble(*((printable(words), str(style)) for words, style in pairs))
-        self._console.print(text, soft_wrap=True)
+        pairs = [part if isinstance(part, tuple) else (part, Style.PLAIN) for part in parts]
+        if self._console is None:
+            self._write(_join_plain(pairs))
+        else:
+            self._console.write_line((words, str(style)) for words, style in pairs)
 
     def lines(self, lines: Iterable[Sequence[tuple[str, Style]]]) -> None:
         """Write many lines as ``line`` does; without colours, in a tenth of the time."""
-        if self._console.color_system is None:
-            plain = ("".join(printable(text) for text, _ in line) for line in lines)
-            self._console.file.writelines(f"{line}\n" for line in plain)
+        if self._console is None or self._console.color_system is None:
+            self._stream.writelines(map(_join_plain, lines))
             return
         for line in lines:
             self.line(*line)
+
+    def _write(self, text: str) -> None:
+        """Write plain text at once, as rich does: other streams may be the same file."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except BrokenPipeError as error:
+            raise ClosedOutputError from error
 
     def table(
         self,
@@ -103,15 +120,31 @@ class Terminal:
         self, lines: Sequence[Sequence[str]], column: int, fewest: int
     ) -> list[Sequence[str]]:
         """Cut the names of a column by what a terminal is too narrow for the table."""
+        if self._console is None or not self._stream.isatty():
+            return list(lines)
         widths = _measure_columns(lines)
         excess = len(_GAP) * len(widths) + sum(widths) - self._console.width
-        if excess <= 0 or not self._console.file.isatty():
+        if excess <= 0:
             return list(lines)
         names = cut_names([cells[column] for cells in lines], max(widths[column] - excess, fewest))
         return [
             (*cells[:column], name, *cells[column + 1 :])
             for cells, name in zip(lines, names, strict=True)
         ]
+
+
+def _open_console(stream: TextIO) -> "StyledConsole | None":
+    """Open rich's console on a stream; None if it would write plain text."""
+    if not (stream.isatty() or any(name in os.environ for name in _FORCING)):
+        return None
+    # Imported for a terminal only: it takes 20 ms.
+    from webhook.cli.colours import StyledConsole  # noqa: PLC0415
+
+    return StyledConsole(stream)
+
+
+def _join_plain(parts: Iterable[tuple[str, Style]]) -> str:
+    return f"{''.join(printable(words) for words, _ in parts)}\n"
 
 
 def _measure_columns(lines: Iterable[Sequence[str]]) -> list[int]:

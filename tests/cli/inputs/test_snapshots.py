@@ -10,13 +10,7 @@ from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources
 from webhook.cli.inputs.manifests import InputFiles, Inputs
-from webhook.cli.inputs.snapshots import (
-    MOST_NAMESPACES,
-    list_cluster,
-    progress_bar,
-    read_context,
-    read_snapshot,
-)
+from webhook.cli.inputs.snapshots import MOST_NAMESPACES, list_cluster, read_context, read_snapshot
 from webhook.config.configuration import Configuration
 
 SERVER = ServerOptions(kubeconfig="kubeconfig")
@@ -147,14 +141,3 @@ def test_the_context_of_files_is_not_audited(manifests: Path) -> None:
     assert audited(context) == []
     assert len(context.neighbours) == 4
     assert [problem.source for problem in files.problems] == ["wrong.yaml"]
-
-
-@pytest.mark.parametrize("variable", ["FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "NOTHING"])
-def test_without_a_terminal_there_is_no_progress_bar(
-    variable: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(variable, "1")
-    with progress_bar() as bar:
-        assert list(bar.track([1, 2])) == [1, 2]
-
-    assert capsys.readouterr().err == ""

@@ -4,12 +4,8 @@ Snapshots for audits and fixes: the union of manifests, dumps, saved snapshots a
 ``read_snapshot`` is the entry point of an audit, ``read_context`` that of fixes.
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from webhook.audit.collect import ManifestCollector
 from webhook.audit.listing import ALL_NAMESPACES, ClusterListing
@@ -20,7 +16,7 @@ from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace
 from webhook.cli.inputs.manifests import InputFiles, Inputs
 from webhook.cli.inputs.policyexceptions import report_uncounted
-from webhook.cli.terminal import is_animated
+from webhook.cli.progress import progress_bar
 from webhook.cluster.protocol import ApiClient
 from webhook.config.configuration import Configuration
 from webhook.manifests import Document
@@ -123,7 +119,7 @@ def list_cluster(
     async def read(api: ApiClient) -> ClusterListing:
         listing = ClusterListing(api, configuration)
         with progress_bar() as bar:
-            tasks: dict[str, TaskID] = {}
+            tasks: dict[str, int] = {}
 
             def report(kind: str, number: int) -> None:
                 if kind not in tasks:
@@ -138,12 +134,6 @@ def list_cluster(
     if listing.refused is not None:
         report_uncounted(listing.refused)
     return listing.snapshot
-
-
-def progress_bar() -> Progress:
-    """Create a progress bar on stderr, erased when done; invisible unless stderr is animated."""
-    console = Console(file=sys.stderr)
-    return Progress(console=console, transient=True, disable=not is_animated(sys.stderr))
 
 
 _EMPTY = Snapshot()
