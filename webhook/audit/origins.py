@@ -6,6 +6,7 @@ findings may need: those of the constraints, of the annotations, and of their pa
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Self
 
 import msgspec
@@ -71,7 +72,14 @@ class Origin:
             field: Path as in findings, such as ``spec.topologySpreadConstraints[0].maxSkew``; empty
                 for the object itself.
         """
-        path = parse_path(field)
+        return self._find_line(parse_path(field)) if field else self._own_line
+
+    @cached_property
+    def _own_line(self) -> int:
+        """The line of the object, which sorts the objects and is in their reports."""
+        return self._find_line(())
+
+    def _find_line(self, path: FieldPath) -> int:
         if self.document is not None:
             return self.document.line(path)
         parents = (path[:end] for end in range(len(path), -1, -1))
