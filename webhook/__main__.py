@@ -1,7 +1,6 @@
 """The command ``evenspread``, also installed as ``kubectl-evenspread``."""
 
 import codecs
-import gc
 import io
 import os
 import sys
@@ -9,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from webhook.cli.exits import ClosedOutputError, ExitCode, report
+from webhook.cli.garbage import end_process, release
 from webhook.cli.program import program
 
 ESCAPE_ERRORS = "evenspread.readable"
@@ -48,9 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = report(error)
         if isinstance(error, OSError | ClosedOutputError):
             _discard_stdout()
+    code = int(code or ExitCode.FINE)
     if argv is None:
-        gc.freeze()  # the process ends, and would search all that it has kept for garbage
-    return int(code or ExitCode.FINE)
+        end_process(code)
+    release()
+    return code
 
 
 def _reopen_closed_streams() -> None:

@@ -5,7 +5,6 @@ Spreads of running pods: where the pods of a workload are, and what its constrai
 pods of a workload are split by what their constraints count together; see ``revisions``.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.audit.report import DomainCount, SpreadReport, UncountedPods
@@ -159,13 +158,13 @@ class LocatedPods:
         """Locate the pods; O(nodes with these pods), once the nodes of the key are cached."""
         everywhere = state.topology.domains(key, (key,), Demands(tolerations=None))
         self.sizes = everywhere.sizes
-        self.by_value = Counter[str]()
+        self.by_value = by_value = dict[str, int]()
         self._revision, self._values = revision, everywhere.values
         pending = unknown_node = without_key = 0
         for node, number in revision.nodes.items():
             value = everywhere.values.get(node)
             if value is not None:
-                self.by_value[value] += number
+                by_value[value] = by_value.get(value, 0) + number
             elif not node:
                 pending += number
             elif node in everywhere.left_out:

@@ -20,7 +20,7 @@ from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.audit.templates import find_unknown
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.garbage import pause_garbage_collection
+from webhook.cli.garbage import keep_until_end, pause_garbage_collection
 from webhook.cli.history import (
     compare_saved,
     compare_with,
@@ -109,7 +109,7 @@ def audit(
     configuration, policy = requested.configuration, requested.audit_policy
     if save_snapshot:
         write_snapshot(collected, save_snapshot)
-    require_namespace(namespace, list_namespaces([collected]) | (inputs.namespaces - {""}))
+    _require_namespace(namespace, collected, inputs)
     inventory = Inventory(collected, configuration.owner_selectors)
     question = dataclasses.replace(question, policy=policy)
     _warn_of_rules_off(rules.by_id - exclude_rules, policy)
@@ -134,6 +134,7 @@ def audit(
     ):
         write_stderr(note)
     inputs.report()
+    keep_until_end(collected, inventory, found)
     if project and filename == project.paths and _is_whole(question):
         report_unused(exemptions.unused)
     return outcome(findings=result.exceeds(fail_on), unfinished=bool(inputs.problems))
@@ -144,6 +145,12 @@ def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
     for rule in sorted(named):
         if rule in policy.actions and policy.is_off(rule):
             write_stderr(f"warning: --rules: {rule} is off in the configuration or project file")
+
+
+def _require_namespace(namespace: str, collected: Snapshot, inputs: Inputs) -> None:
+    """Check that the namespace to audit exists; without one, do not list those that do."""
+    if namespace:
+        require_namespace(namespace, list_namespaces([collected]) | (inputs.namespaces - {""}))
 
 
 def _note_unknown_templates(snapshot: Snapshot, namespace: str) -> Iterator[str]:

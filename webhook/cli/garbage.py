@@ -1,8 +1,16 @@
-"""The cyclic garbage collector during a command: ``pause_garbage_collection``."""
+"""
+The memory of a command: what is not searched for garbage, and what is never freed.
+
+``pause_garbage_collection`` is for the work of a command, ``keep_until_end`` for what it has read.
+"""
 
 import gc
-from collections.abc import Generator
+import os
+import sys
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+
+_kept: list[object] = []
 
 
 @contextmanager
@@ -20,3 +28,34 @@ def pause_garbage_collection() -> Generator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def keep_until_end(*objects: object) -> None:
+    """
+    Keep objects until the process ends, which frees all its memory at once.
+
+    To free those of 150 000 pods one by one, after a search for garbage among them, takes a tenth
+    of the time of an audit.
+    """
+    gc.freeze()
+    _kept.extend(objects)
+
+
+def release() -> None:
+    """Release what is kept, in a process that goes on."""
+    _kept.clear()
+    gc.unfreeze()
+
+
+def end_process(code: int, exit_now: Callable[[int], object] = os._exit) -> None:
+    """
+    Prepare the end of the process; end it at once if it keeps objects.
+
+    Args:
+        code: The exit code.
+        exit_now: Ends the process without freeing anything. Standard output is flushed already.
+    """
+    gc.freeze()  # else all that the process has created would be searched for garbage
+    if _kept:
+        sys.stderr.flush()
+        exit_now(code)

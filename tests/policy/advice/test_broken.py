@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import msgspec
 import pytest
@@ -48,7 +48,7 @@ def finding(rule: str, field: str) -> AdviceFinding:
 
 
 def find_broken(
-    violations: Iterable[ApiViolation] = (), strict: Iterable[StrictFinding] = ()
+    violations: Collection[ApiViolation] = (), strict: Collection[StrictFinding] = ()
 ) -> BrokenFields:
     return find_broken_fields(violations, strict, subject(deployment()))
 
@@ -58,6 +58,10 @@ def test_the_tables_name_rules_and_fields() -> None:
     assert READ_FIELDS.keys() <= CATALOGUE.keys()
     for fields in (*VIOLATED_FIELDS.values(), *READ_FIELDS.values()):
         assert fields <= ALL_FIELDS
+
+
+def test_nothing_breaks_no_field() -> None:
+    assert find_broken() == BrokenFields(LIST, {})
 
 
 def test_violations_break_their_fields() -> None:

@@ -8,7 +8,7 @@ audit finds everything.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -100,7 +100,7 @@ class BrokenFields:
 
 
 def find_broken_fields(
-    violations: Iterable[ApiViolation], strict: Iterable[StrictFinding], subject: Subject
+    violations: Collection[ApiViolation], strict: Collection[StrictFinding], subject: Subject
 ) -> BrokenFields:
     """
     Find the broken fields of a subject's constraints; all fields of those that are not judged.
@@ -109,6 +109,8 @@ def find_broken_fields(
         violations: Of API rules, in this list.
         strict: The unknown and duplicate fields of the object.
     """
+    if not (violations or strict or subject.unjudged):
+        return BrokenFields(subject.list_path, {})  # nearly always
     entries: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
     entries.update(dict.fromkeys(subject.unjudged, ALL_FIELDS))
     for violation in violations:

@@ -77,7 +77,7 @@ def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[Rule
     """TSC110: without any spreading, all replicas may run on one node and be lost with it."""
     if subject.is_alone or not subject.most_replicas or Gate.EVEN_PODS_SPREAD not in context.gates:
         return
-    if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
+    if subject.is_partial or _is_spread(subject) or _is_pinned(subject):
         return
     if gang_field(subject.pod):
         return  # a gang works together: its PodGroup decides where

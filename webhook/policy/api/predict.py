@@ -117,6 +117,8 @@ def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     """Predict the response to a request."""
     requested = request.template.constraints if request.template else ()
     old = request.old.constraints if request.old else None
+    if not (requested or old):
+        return PredictedResponse([], (), [], ())  # most workloads
     kept = fieldgates.drop_disabled_fields(requested, old, gates)
     stored = kept.constraints
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
@@ -169,7 +171,7 @@ def find_refused_pods(
         return []
     labels = {**dict.fromkeys(added_keys(kind), ""), **template.labels}  # values make no difference
     merged = merge_match_label_keys(stored, labels)
-    if merged is stored:
+    if merged is stored or are_plain(merged, MERGED):
         return []
     # Of a custom kind, a label may have a value that no pod can have, which TSC009 finds.
     repeated = [one for one in rules.check(merged, "", MERGED) if one.rule == "TSC008"]
