@@ -91,6 +91,11 @@ LEFT = {
         "its pods have no label run: add it to them, or write labelSelector: {matchLabels: "
         "{app: web}}",
     ),
+    "TSC101: other labels beside all own ones in matchLabelKeys": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {run: web}}", matchLabelKeys="[app]")),
+        "or write labelSelector: {matchLabels: {app: web}} and matchLabelKeys: null",
+    ),
     "TSC101: a label that identifies the pods is not named": LeftCase(
         "TSC101",
         listed(entry(labelSelector="{matchLabels: {tier: back}}")),

@@ -126,7 +126,8 @@ def _compare_keys(context: FindingContext, required: Collection[str]) -> str:
         return f"its controller sets {join_names(added)} to another value: {advice}"
     if absent:
         suggested = context.finding.instead
-        other = "select others" if suggested.startswith("#") else f"write {suggested}"
+        written = " and ".join(suggested.splitlines())
+        other = "select others" if suggested.startswith("#") else f"write {written}"
         return f"its pods have no label {join_names(absent)}: add it to them, or {other}"
     if lacking := [key for key in required if key not in pairs]:
         return f"it does not name {join_names(lacking)}, which identifies its pods"
