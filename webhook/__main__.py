@@ -18,7 +18,7 @@ _BLOCKS = frozenset(map(chr, range(0x2580, 0x25A0)))
 """Block Elements, the characters of bars. Source: Unicode Standard, block "Block Elements"."""
 
 _STREAMS = (
-    ("stdin", "r", os.O_RDONLY),
+    ("stdin", "r", os.O_WRONLY),
     ("stdout", "w", os.O_RDONLY),
     ("stderr", "w", os.O_WRONLY),
 )
@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     _reopen_closed_streams()
+    _buffer_stdout()
     _escape_unencodable()
     try:
         code = program.main(args=argv, prog_name=_name(), standalone_mode=False)
@@ -49,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError | ClosedOutputError):
             _discard_stdout()
     code = int(code or ExitCode.FINE)
+    _flush_stderr()
     if argv is None:
         end_process(code)
     release()
@@ -59,11 +61,30 @@ def _reopen_closed_streams() -> None:
     """
     Reopen closed standard streams on /dev/null, before a file gets their descriptors.
 
-    Writing to a closed stdout stays an error, because the output is lost.
+    Reading a closed stdin stays an error, because nothing was checked, and so does writing to a
+    closed stdout, because the output is lost.
     """
     for name, mode, flags in _STREAMS:
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
+
+
+def _buffer_stdout() -> None:
+    """
+    Give stdout the buffer that PYTHONUNBUFFERED takes away.
+
+    Without one, Python takes a write that the system makes in part for a whole one: a long report
+    would be cut off where a disk is full, without an error.
+    """
+    stdout = sys.stdout
+    raw: object = getattr(stdout, "buffer", None)
+    if isinstance(raw, io.FileIO):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw),
+            encoding=stdout.encoding,
+            errors=stdout.errors,
+            line_buffering=stdout.line_buffering,
+        )
 
 
 def _escape_unencodable() -> None:
@@ -87,6 +108,14 @@ def _to_ascii(character: str) -> str:
 def _name() -> str:
     program_file = Path(sys.argv[0]).name
     return "kubectl evenspread" if program_file.startswith(PLUGIN_PREFIX) else "evenspread"
+
+
+def _flush_stderr() -> None:
+    """Flush stderr; if it cannot be written, discard it, else the interpreter exits with 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _discard_stdout() -> None:

@@ -1,4 +1,5 @@
 import errno
+from pathlib import Path
 
 import click
 import pytest
@@ -112,3 +113,19 @@ def test_unfinished_work_takes_precedence_over_findings(
     findings: bool, unfinished: bool, code: int
 ) -> None:
     assert outcome(findings=findings, unfinished=unfinished) == code
+
+
+def test_a_missing_file_is_a_bug_unless_the_working_directory_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+
+    codes = [report(FileNotFoundError(errno.ENOENT, "absent"))]
+    (tmp_path / "gone").rmdir()
+    codes += [report(FileNotFoundError(errno.ENOENT, "absent"))]
+
+    bug, gone = capsys.readouterr().err.splitlines()
+    assert codes == [ExitCode.UNFINISHED] * 2
+    assert bug.startswith("error: this is a bug of evenspread")
+    assert gone == "error: the working directory does not exist any more: change to another one"

@@ -284,11 +284,51 @@ def test_an_output_that_nothing_is_written_to_may_be_closed(folder: Path) -> Non
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
-def test_a_standard_input_that_is_closed_is_empty(folder: Path) -> None:
+def test_a_standard_input_that_is_closed_cannot_be_read(folder: Path) -> None:
     ran = shell(folder, f"{shlex.join((*EVENSPREAD, 'validate', '-f', '-'))} <&-")
 
-    assert ran.returncode == 0
-    assert ran.stderr.endswith(b"skipped stdin: it contains no object with apiVersion and kind\n")
+    assert ran.returncode == 3
+    assert ran.stderr == b"error: stdin: cannot be read: Bad file descriptor\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_report_that_is_cut_off_is_an_error(unbuffered: str, folder: Path) -> None:
+    before = f"export PYTHONUNBUFFERED={unbuffered}; ulimit -f 1"
+
+    ran = shell(folder, f"{before}; {shlex.join((*EVENSPREAD, 'rules'))} > rules.txt")
+
+    assert ran.returncode == 3
+    assert ran.stderr == b"error: the output cannot be written: File too large\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("validate", "-f", "absent.yaml"), 3), (("audit", "--bogus"), 2)],
+    ids=["an error of ours", "one of usage"],
+)
+def test_an_error_that_cannot_be_written_keeps_its_code(
+    arguments: tuple[str, ...], code: int, unbuffered: str, folder: Path
+) -> None:
+    before = f"export PYTHONUNBUFFERED={unbuffered}"
+
+    ran = shell(folder, f"{before}; {shlex.join((*EVENSPREAD, *arguments))} 2> /dev/full")
+
+    assert ran.returncode == code
+
+
+def test_a_working_directory_may_be_deleted(folder: Path) -> None:
+    (folder / "gone").mkdir()
+    (folder / "pod.yaml").write_text(files.POD)
+    arguments = (*EVENSPREAD, "validate", "-f", str(folder / "pod.yaml"))
+
+    ran = shell(folder, f"cd gone && rmdir ../gone && {shlex.join(arguments)}")
+
+    assert ran.returncode == 3
+    assert ran.stderr == (
+        b"error: the working directory does not exist any more: change to another one\n"
+    )
 
 
 def test_an_interrupted_program_writes_nothing(folder: Path) -> None:

@@ -8,6 +8,7 @@ Scripts distinguish findings from failures, so no code has two meanings.
 import errno
 import os
 import traceback
+from contextlib import suppress
 from enum import IntEnum
 from io import StringIO
 from pathlib import Path
@@ -49,18 +50,34 @@ def outcome(*, findings: bool, unfinished: bool) -> ExitCode:
 
 
 def report(error: BaseException) -> ExitCode:
-    """Write the error that ended a command to stderr, and return the exit code."""
+    """Write the error that ended a command to stderr, if it can be, and return the exit code."""
     code = next((code for fault, code in _CODES if isinstance(error, fault)), None)
+    with suppress(OSError):
+        _describe(error, code)
+    return ExitCode.UNFINISHED if code is None else code
+
+
+def _describe(error: BaseException, code: ExitCode | None) -> None:
+    """Write an error; without an exit code, it is one of the output, or a bug."""
     if code is None and isinstance(error, OSError) and error.errno in _FULL:
         _write_error(f"the output cannot be written: {os.strerror(error.errno)}")
-        return ExitCode.UNFINISHED
-    if code is None:
-        return _report_bug(error)
-    if isinstance(error, click.ClickException):
+    elif code is None and isinstance(error, FileNotFoundError) and not _has_folder():
+        _write_error("the working directory does not exist any more: change to another one")
+    elif code is None:
+        _report_bug(error)
+    elif isinstance(error, click.ClickException):
         _show_usage_error(error)
     elif code in (ExitCode.USAGE, ExitCode.UNFINISHED):
         _write_error(error)
-    return code
+
+
+def _has_folder() -> bool:
+    """Whether the working directory exists, which another process may have deleted."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
@@ -76,7 +93,7 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
 )
 """The first matching class applies; an error without a match is a bug."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN}
 """Errors of a full, failing or closed stdout; named files have messages of their own."""
 
 
@@ -97,15 +114,14 @@ def _write_error(error: BaseException | str) -> None:
         click.echo(f"error: {printable(str(error))}", err=True)
 
 
-def _report_bug(error: BaseException) -> ExitCode:
+def _report_bug(error: BaseException) -> None:
     """Request a bug report; omit the text of the error, which may contain input."""
     if os.environ.get(DEBUG_VARIABLE):
         click.echo(printable_lines("".join(traceback.format_exception(error))), err=True)
-        return ExitCode.UNFINISHED
+        return
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     _write_error(
         f"this is a bug of evenspread ({type(error).__name__}{at}): set {DEBUG_VARIABLE}=1, run it "
         "again, and report what it prints"
     )
-    return ExitCode.UNFINISHED

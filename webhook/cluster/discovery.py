@@ -6,6 +6,7 @@ The kinds that a cluster stores: how to decode their objects, and where an API s
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
@@ -240,6 +241,7 @@ def _custom_decoder(path: TemplatePath) -> ObjectDecoder:
     return decode
 
 
+@lru_cache(64)  # one for each kind with a selector; a command may build a cluster for each object
 def _value_decoder(path: TemplatePath, kind: Any) -> ObjectDecoder:
     """Build a decoder of the value of a type at a path of an object; None if it is absent."""
     level = kind

@@ -35,6 +35,7 @@ class FileDraft:
         """Start with the text of the file."""
         self.source = source
         self.text = self._original = text
+        self._original_starts = find_line_starts(text)
         self.locked = ""
         self.problem: SourceError | None = None
         self._rounds: list[_EditRound] = []
@@ -102,7 +103,7 @@ class FileDraft:
                 first = find_original_position(done.edits, first)
             else:
                 position = first = origin
-        return bisect_right(find_line_starts(self._original), position)
+        return bisect_right(self._original_starts, position)
 
 
 class _EditRound(NamedTuple):
