@@ -83,7 +83,7 @@ def _buffer_stdout() -> None:
             io.BufferedWriter(raw),
             encoding=stdout.encoding,
             errors=stdout.errors,
-            line_buffering=stdout.line_buffering,
+            line_buffering=bool(stdout.line_buffering),
         )
 
 
