@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     _reopen_closed_streams()
-    _buffer_stdout()
+    if argv is None:
+        _buffer_stdout()
     _escape_unencodable()
     try:
         code = program.main(args=argv, prog_name=_name(), standalone_mode=False)
@@ -77,13 +78,9 @@ def _buffer_stdout() -> None:
     would be cut off where a disk is full, without an error.
     """
     stdout = sys.stdout
-    raw: object = getattr(stdout, "buffer", None)
-    if isinstance(raw, io.FileIO):
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw),
-            encoding=stdout.encoding,
-            errors=stdout.errors,
-            line_buffering=bool(stdout.line_buffering),
+    if isinstance(getattr(stdout, "buffer", None), io.FileIO):
+        sys.stdout = open(  # noqa: SIM115  # as long as the process
+            stdout.fileno(), "w", encoding=stdout.encoding, errors=stdout.errors, closefd=False
         )
 
 
