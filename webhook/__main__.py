@@ -54,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _flush_stderr()
     if argv is None:
         end_process(code)
-    release()
+    else:
+        release()
     return code
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from tests.cli.test_program import ROOT, spawn
+from tests.cli.processes import ROOT, spawn
 from tests.config.configs import HEAD
 from webhook.config.settings import setting_table
 
