@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from webhook.cli.exits import ClosedOutputError, ExitCode, report
-from webhook.cli.garbage import end_process, release
+from webhook.cli.garbage import end_process, release_kept
 from webhook.cli.program import program
 
 ESCAPE_ERRORS = "evenspread.readable"
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         end_process(code)
     else:
-        release()
+        release_kept()
     return code
 
 

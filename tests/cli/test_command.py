@@ -1,6 +1,5 @@
 import gc
-from importlib import import_module
-from types import ModuleType
+from pathlib import Path
 
 import click
 import pytest
@@ -91,19 +90,25 @@ def test_different_options_may_be_given_together() -> None:
     assert made.params == {"name": "a", "port": "1"}
 
 
+NOTING = """
+import gc
+
+SEARCHES = gc.isenabled()
+
+
+def searches() -> bool:
+    return SEARCHES
+"""
+
+
 def test_a_function_is_imported_without_searches_for_garbage(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    enabled: list[bool] = []
+    (tmp_path / "noting.py").write_text(NOTING)
+    monkeypatch.syspath_prepend(tmp_path)
 
-    def note(name: str) -> ModuleType:
-        enabled.append(gc.isenabled())
-        return import_module(name)
-
-    monkeypatch.setattr("webhook.cli.command.import_module", note)
-
-    assert ImportedFunction("json:dumps").load()(1) == "1"
-    assert (enabled, gc.isenabled()) == ([False], True)
+    assert ImportedFunction("noting:searches").load()() is False
+    assert gc.isenabled()
 
 
 def test_a_function_is_imported_when_it_is_called() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhook.cli.garbage import end_process, keep_until_end, pause_garbage_collection, release
+from webhook.cli.garbage import end_process, keep_until_end, pause_garbage_collection, release_kept
 
 
 class Kept:
@@ -14,7 +14,7 @@ class Kept:
 @pytest.fixture(autouse=True)
 def released() -> Iterator[None]:
     yield
-    release()
+    release_kept()
 
 
 def test_garbage_collection_is_off_in_the_context_and_on_afterwards() -> None:
@@ -66,7 +66,7 @@ def test_a_process_that_goes_on_keeps_nothing() -> None:
     keep_until_end(kept)
     del kept
 
-    release()
+    release_kept()
 
     assert watched() is None
     assert gc.get_freeze_count() == 0

@@ -53,15 +53,15 @@ def report(error: BaseException) -> ExitCode:
     """Write the error that ended a command to stderr, if it can be, and return the exit code."""
     code = next((code for fault, code in _CODES if isinstance(error, fault)), None)
     with suppress(OSError):
-        _describe(error, code)
+        _write_end(error, code)
     return ExitCode.UNFINISHED if code is None else code
 
 
-def _describe(error: BaseException, code: ExitCode | None) -> None:
-    """Write an error; without an exit code, it is one of the output, or a bug."""
+def _write_end(error: BaseException, code: ExitCode | None) -> None:
+    """Write the error that ended a command; one without an exit code is of the output, or a bug."""
     if code is None and isinstance(error, OSError) and error.errno in _FULL:
         _write_error(f"the output cannot be written: {os.strerror(error.errno)}")
-    elif code is None and isinstance(error, FileNotFoundError) and not _has_folder():
+    elif code is None and isinstance(error, FileNotFoundError) and not _has_working_directory():
         _write_error("the working directory does not exist any more: change to another one")
     elif code is None:
         _report_bug(error)
@@ -71,7 +71,7 @@ def _describe(error: BaseException, code: ExitCode | None) -> None:
         _write_error(error)
 
 
-def _has_folder() -> bool:
+def _has_working_directory() -> bool:
     """Whether the working directory exists, which another process may have deleted."""
     try:
         Path.cwd()

@@ -41,7 +41,7 @@ def keep_until_end(*objects: object) -> None:
     _kept.extend(objects)
 
 
-def release() -> None:
+def release_kept() -> None:
     """Release what is kept, in a process that goes on."""
     _kept.clear()
     gc.unfreeze()
