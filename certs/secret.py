@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -23,6 +23,16 @@ class RotationRequest(StrEnum):
     LEAF = "evenspread.io/rotate-leaf"
     CA = "evenspread.io/rotate-ca"
     REVOKE = "evenspread.io/revoke"
+
+
+def request_time(now: datetime) -> datetime:
+    """
+    Return the time of a request that includes every certificate issued until now.
+
+    Certificates have whole seconds: one of this second and a request for it have the same time,
+    and the request would not count. The next second has not come, so that the request waits for it.
+    """
+    return now.replace(microsecond=0) + timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +107,14 @@ class SecretStore:
         add = {"op": "add", "path": "/data", "value": data}
         await self._object.patch([add], resource_version=instead_of.resource_version)
 
-    async def request_rotation(self, request: RotationRequest, now: datetime) -> None:
+    async def request_rotation(self, request: RotationRequest, at: datetime) -> None:
         """
-        Request an early rotation from every replica.
+        Request from every replica that it replaces what was issued before a time.
 
         Raises:
             StoreError: The API server did not answer; repeat the request.
         """
-        await self._object.annotate({request: now.isoformat(timespec="seconds")})
+        await self._object.annotate({request: at.isoformat(timespec="seconds")})
 
     def _read_requests(self, annotations: Any) -> tuple[dict[RotationRequest, datetime], str]:
         """Read the requested times, and explain the last invalid one."""

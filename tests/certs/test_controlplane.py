@@ -13,7 +13,7 @@ from aiohttp import web
 from certs.inject import Hooks
 from certs.pem import issued_by
 from certs.rotate import SelfSource
-from certs.secret import RotationRequest, SecretStore
+from certs.secret import RotationRequest, SecretStore, request_time
 from certs.serving import LiveContext
 from certs.source import Notice, SourceEnvironment
 from certs.state import Lifetimes
@@ -144,9 +144,8 @@ async def test_authorities_change_and_no_call_of_the_api_server_fails(
         writer = group.create_task(write_all_the_time())
 
         (old,) = sources[0].status.authorities
-        # A second later than the old one was made; until then the wish waits.
-        wish = real_clock() + timedelta(seconds=1)
-        await SecretStore(client, namespace, "ca").request_rotation(RotationRequest.CA, wish)
+        at = request_time(real_clock())
+        await SecretStore(client, namespace, "ca").request_rotation(RotationRequest.CA, at)
         await asyncio.to_thread(
             until,
             lambda: all(

@@ -8,7 +8,7 @@ import pytest
 
 from certs.pem import issued_by
 from certs.rotate import MAX_PAUSE_S, nearest_time
-from certs.secret import RotationRequest
+from certs.secret import RotationRequest, request_time
 from certs.serving import LiveContext
 from certs.source import NoticeSubject
 from tests.apiserver import Answer, Request
@@ -137,6 +137,28 @@ async def test_leaves_are_renewed_on_request(fleet: Fleet) -> None:
 
     assert first != second
     assert served(source) == second
+
+
+@pytest.mark.parametrize("after", [timedelta(0), SECOND - timedelta(microseconds=1)])
+async def test_an_authority_of_the_same_second_is_replaced_once(
+    fleet: Fleet, after: timedelta
+) -> None:
+    fleet.add()
+    await fleet.settle()
+    (old,) = fleet.cluster.bundle(MUTATING)
+
+    fleet.world.now += after
+    at = request_time(fleet.world.now)
+    await fleet.cluster.secret.request_rotation(RotationRequest.CA, at)
+    await fleet.settle()
+    early = fleet.cluster.bundle(MUTATING)
+    await fleet.live(9 * DAY, step=DAY / 8)
+
+    (new,) = fleet.cluster.bundle(MUTATING)
+    created = [n for n in fleet.world.notices if "created the authority" in n.text]
+    assert early == (old,)
+    assert new != old
+    assert len(created) == 2
 
 
 async def test_an_authority_is_replaced_without_a_client_noticing(fleet: Fleet) -> None:

@@ -17,7 +17,7 @@ from aiohttp import web
 from certs.errors import PairError
 from certs.issue import make_authority
 from certs.pem import fingerprint, read_certificates
-from certs.secret import RotationRequest
+from certs.secret import RotationRequest, request_time
 from certs.trust import CA_BUNDLE, STATE, Trust
 from tests.apiserver import write_kubeconfig
 from tests.certs.world import DAY, authority, real_clock
@@ -300,8 +300,8 @@ def rotate_and_kill(plane: ControlPlane, folder: Path, proxy: ApiProxy) -> int:
 
 def request_rotation(certified: Certified) -> None:
     """Do what ``evenspread certs rotate --ca`` does, without a process of its own."""
-    now = real_clock().isoformat(timespec="seconds")
-    annotations = {"annotations": {RotationRequest.CA: now}}
+    at = request_time(real_clock()).isoformat(timespec="seconds")
+    annotations = {"annotations": {RotationRequest.CA: at}}
     certified.plane.api.merge(certified.secret, {"metadata": annotations})
 
 

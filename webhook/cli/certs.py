@@ -13,7 +13,7 @@ from certs.api import ObjectClient
 from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
-from certs.secret import RotationRequest, SecretStore
+from certs.secret import RotationRequest, SecretStore, request_time
 from certs.serving import client_context
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
@@ -98,7 +98,7 @@ def _request(request: RotationRequest, *, server: ServerOptions, namespace: str,
         secret = SecretStore(client, namespace, secret_name)
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
-        at = (stored.server_now or current_time()).replace(microsecond=0)
+        at = request_time(stored.server_now or current_time())
         await secret.request_rotation(request, at)
         if request is RotationRequest.REVOKE:
             await await_revocation(secret, at, asyncio.sleep)
