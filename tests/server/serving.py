@@ -26,8 +26,9 @@ from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission
 from webhook.server.context import ServerContext
-from webhook.server.http.endpoint import HttpConnection, bind, listening
+from webhook.server.http.endpoint import HttpConnection
 from webhook.server.http.limits import Limits
+from webhook.server.http.listener import bind, listening
 from webhook.server.reporting import Observers
 from webhook.server.reviews import Fetch, FindRanks, ReviewContext, no_ranks, nothing_to_fetch
 from webhook.server.verdict_log import VerdictLog

@@ -290,7 +290,7 @@ async def test_a_fault_outside_of_a_review_is_a_500_too() -> None:
         server.admission.request_handler = fail
         wire = await server.connect()
 
-        reply = await wire.ask(call(review()))
+        reply = await wire.ask(call(review(), "/elsewhere"))
         rest = await wire.ended()
 
     assert (reply.status, reply.body) == (500, b"a fault in the server\n")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.server.serving import Reply, Wire, head
 from webhook.server.health import Conditions, Health, Phase, Readiness, ReadinessCondition
-from webhook.server.http.endpoint import bind, listening
 from webhook.server.http.limits import Limits
+from webhook.server.http.listener import bind, listening
 from webhook.telemetry.metrics import Metrics
 
 READY: Conditions = {

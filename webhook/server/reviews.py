@@ -71,19 +71,21 @@ def decode_only(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionReq
 
 def fetch(
     request: AdmissionRequest, hook: AnyHook, context: ReviewContext, timeout: float
-) -> Awaitable[Facts] | None:
+) -> Awaitable[Facts | None] | None:
     """
     Get facts that the caches lack; None if there is nothing to wait for.
 
     A binding waits only for its pod, and not for long: without facts, a pod is bound without a
     rank.
 
+    Returns:
+        The facts for the verdict; None if those of the context are current afterwards.
+
     Raises:
         NotSyncedError: There are no facts at all yet.
     """
     if not isinstance(hook, Hook):
-        late = _wait_for_pod(request, context, timeout * POD_SHARE)
-        return None if late is None else _keep_facts(late, context)
+        return _wait_for_pod(request, context, timeout * POD_SHARE)
     return context.fetch(request, context.policy, timeout)
 
 
@@ -97,11 +99,6 @@ def _wait_for_pod(
     if isinstance(ranks, BindingResult) or ranks.find(request.namespace, request.name) is not None:
         return None
     return ranks.late.wait(request.namespace, request.name, seconds)
-
-
-async def _keep_facts(waiting: Awaitable[None], context: ReviewContext) -> Facts:
-    await waiting
-    return context.facts
 
 
 def decide(

@@ -1,32 +1,31 @@
 """
 HTTP/1.1 server for both listeners: aiohttp with limits on connections, sizes and times.
 
-``HttpEndpoint`` is the base class, ``bind`` and ``listening`` run one. Connections are counted when
-they are accepted, before their TLS handshake takes CPU. No reply may name a version, echo the
-request or show a traceback.
+``HttpEndpoint`` is the base class, and ``listener`` runs one. Connections are counted when they are
+accepted, before their TLS handshake takes CPU. No reply may name a version, echo the request or
+show a traceback.
+
+A request that is whole when it is read, and whose answer needs nothing but the processor, is
+answered at once. aiohttp answers each request in a task of its own, which another task starts and
+awaits: that takes as long as decoding a review of 9 KB.
 """
 
 import asyncio
+import math
 import socket
 import ssl
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
-from aiohttp import StreamReader, http_parser, web
+from aiohttp import HttpVersion11, StreamReader, http_parser, web
 
-from webhook.errors import ConfigError, EvenspreadError
+from webhook.errors import EvenspreadError
 from webhook.server.http.body import is_whole
 from webhook.server.http.connections import Activity, Connections
 from webhook.server.http.limits import Limits
 from webhook.server.http.overload import Overload
 from webhook.server.http.responses import BUSY, text_reply
-
-BACKLOG = 128  # connections that wait in the kernel; further ones try again after a second
-
-ACCEPTED_AT_ONCE = 8  # connections, whose handshakes take 4 ms; then open ones have their turn
 
 SENTENCES = {400: "the request is broken HTTP", 504: "there was no answer in time"}
 """Replies to aiohttp's own errors by status; aiohttp's texts are unused: they quote the request."""
@@ -54,12 +53,14 @@ class HttpConnection(web.RequestHandler):
 
     Attributes:
         peer: The address of the client.
-        received: When the last bytes or the last answer came, by the endpoint's clock.
+        received: When the last answer was sent or, if later, the turn of the event loop began that
+            read the last bytes; by the endpoint's clock.
         admitted: Whether a request that has not had its turn is admitted under overload.
     """
 
     __slots__ = (
-        "_body", "_ended", "_endpoint", "_overload", "_pipelined", "admitted", "peer", "received",
+        "_body", "_ended", "_endpoint", "_overload", "_pipelined", "_short", "admitted", "peer",
+        "received",
     )  # fmt: skip
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits, peer: str) -> None:
@@ -74,6 +75,7 @@ class HttpConnection(web.RequestHandler):
             auto_decompress=False,  # compressed bodies are refused
         )
         self._endpoint = endpoint
+        self._short = min(limits.body, limits.long_review)  # bytes of a body
         self._overload = endpoint.overload
         self.peer = peer
         self.received = 0.0
@@ -96,12 +98,22 @@ class HttpConnection(web.RequestHandler):
         return Activity.ANSWERING if whole else Activity.RECEIVING
 
     def data_received(self, data: bytes) -> None:
-        """Parse requests; under overload, refuse one first, at a tenth of the cost of an answer."""
-        if data:  # aiohttp also calls this without data, to parse what it has kept
+        """Parse requests, and answer one at once; under overload, refuse one before."""
+        if not data:  # aiohttp calls this without data, to parse what it has kept
+            super().data_received(data)
+            return
+        # Under overload the loop reads all requests before it answers one, to refuse at a tenth of
+        # the cost of an answer those that it cannot answer soon.
+        if self._overload.busy:
             self.received = self._endpoint.clock()
-            if self._overload.busy and self._refuse(data):
-                return
-        super().data_received(data)
+            if not self._refuse(data):
+                super().data_received(data)
+            return
+        self.received = self._endpoint.start_turn()
+        if self._waits() and not self.writing_paused and not self._endpoint.draining:
+            self._parse_and_answer(data)
+        else:
+            super().data_received(data)
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002  # aiohttp's
         """Resume reading and parsing; not without need, because it takes 3 us for each body."""
@@ -138,6 +150,50 @@ class HttpConnection(web.RequestHandler):
         response.force_close()
         return response
 
+    def _parse_and_answer(self, data: bytes) -> None:
+        """Parse data, and answer the request in it, if that is possible; else wake the task."""
+        waiter, self._waiter = self._waiter, None  # else aiohttp wakes its task
+        try:
+            super().data_received(data)
+        finally:
+            self._waiter = waiter
+        if len(self._messages) == 1 and waiter is not None and self._answer(*self._messages[0]):
+            self._messages.clear()
+        elif self._messages and waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _answer(self, message: Any, content: StreamReader) -> bool:
+        """
+        Answer a whole request on a connection that stays open.
+
+        Args:
+            message: An ``http_parser.RawRequestMessage``, or how aiohttp names broken HTTP.
+
+        Returns:
+            Whether it is answered; if not, it is as before.
+        """
+        transport, parser = self.transport, self._parser
+        is_short = content.is_eof() and content.total_bytes <= self._short
+        if transport is None or parser is None or not is_short or not _stays_open(message):
+            return False
+        body = content.read_nowait()
+        answer = self._endpoint.answer_now(self, message, body)
+        if answer is None:
+            self._messages[0] = message, self._restore(body)
+            return False
+        self._ended, self._body = self._request_count, None
+        parser.message_consumed()
+        transport.write(answer)
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        return True
+
+    def _restore(self, body: bytes) -> StreamReader:
+        """Create the content of a request whose body has been read."""
+        content = StreamReader(self, self._endpoint.limits.read_buffer, loop=self._loop)
+        content.feed_data(body)
+        content.feed_eof()
+        return content
+
     def _refuse(self, data: bytes) -> bool:
         """
         Answer 503 to a request that is not admitted.
@@ -161,6 +217,13 @@ class HttpConnection(web.RequestHandler):
         if self._ended != self._request_count or self._request_in_progress:
             return False
         return self._body is None or self._body.is_eof()  # else its rest is read, to be discarded
+
+
+def _stays_open(message: Any) -> bool:
+    """Whether a parsed message is a request on a connection that stays open, and stays HTTP/1.1."""
+    if not isinstance(message, http_parser.RawRequestMessage) or message.upgrade:
+        return False
+    return message.version == HttpVersion11 and not message.should_close
 
 
 class HttpEndpoint(web.Server, ABC):
@@ -193,6 +256,39 @@ class HttpEndpoint(web.Server, ABC):
         self.clock = time.monotonic  # the loop's clock stands still while a request is answered
         self._handshakes: dict[web.RequestHandler, asyncio.Task[None]] = {}
         self._stalled: set[web.RequestHandler] = set()
+        self._turn = math.nan  # when this turn of the event loop began to read
+        self._soon = asyncio.get_running_loop().call_soon
+
+    def start_turn(self) -> float:
+        """
+        Return when this turn of the event loop began to read, by ``clock``.
+
+        The loop finds that some connections have bytes, and reads one after the other. Since each
+        request is answered when it is read, those of the last one have waited since the first.
+        """
+        if math.isnan(self._turn):
+            self._turn = self.clock()
+            self._soon(self._end_turn)
+        return self._turn
+
+    def _end_turn(self) -> None:
+        self._turn = math.nan
+
+    def answer_now(
+        self, connection: HttpConnection, message: http_parser.RawRequestMessage, body: bytes
+    ) -> bytes | None:
+        """
+        Answer a whole request without waiting for anything.
+
+        Args:
+            body: No larger than ``limits.body`` and ``limits.long_review``.
+
+        Returns:
+            The bytes to send, after which the connection stays open; None if ``answer`` has to
+            answer the request.
+        """
+        del connection, message, body
+        return None
 
     @abstractmethod
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -271,73 +367,3 @@ class HttpEndpoint(web.Server, ABC):
 def _abort(exchange: web.RequestHandler) -> None:
     if exchange.transport is not None:
         exchange.transport.abort()
-
-
-@asynccontextmanager
-async def listening(
-    endpoint: HttpEndpoint, sockets: Sequence[socket.socket]
-) -> AsyncGenerator[None]:
-    """
-    Accept connections as long as the context lasts; then close the sockets, and finish.
-
-    Args:
-        sockets: Bound, listening and non-blocking; closed at the end.
-    """
-    async with asyncio.TaskGroup() as group:
-        accepting = [group.create_task(_accept(listener, endpoint)) for listener in sockets]
-        try:
-            yield
-        finally:
-            for task in accepting:
-                task.cancel()
-            await asyncio.wait(accepting)
-            for listener in sockets:
-                listener.close()
-            await endpoint.finish()
-
-
-async def _accept(listener: socket.socket, endpoint: HttpEndpoint) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        try:
-            accepted, address = await loop.sock_accept(listener)
-            endpoint.take(accepted, str(address[0]))
-            for _ in range(ACCEPTED_AT_ONCE - 1):
-                accepted, address = listener.accept()
-                accepted.setblocking(False)  # noqa: FBT003  # the standard library's signature
-                endpoint.take(accepted, str(address[0]))
-        except (BlockingIOError, ConnectionError):  # none is left; the client closed it before
-            continue
-        except OSError:  # no file descriptor left
-            await asyncio.sleep(endpoint.limits.accept_again)
-
-
-def bind(host: str, port: int) -> list[socket.socket]:
-    """
-    Create the listening sockets of a server; ``::`` accepts IPv4 as well.
-
-    Args:
-        host: An address, or a name, all of whose addresses are bound.
-        port: 0 chooses a free port, the same for all addresses.
-
-    Raises:
-        ConfigError: The address is not on this machine, or the port is in use.
-    """
-    sockets: list[socket.socket] = []
-    with ExitStack() as opened:  # closes all of them if one fails
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            for family, address in {(family, str(at[0])): None for family, *_, at in found}:
-                port = sockets[0].getsockname()[1] if sockets else port
-                dual = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
-                listener = socket.create_server(
-                    (address, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual
-                )
-                listener.setblocking(False)  # noqa: FBT003  # the standard library's signature
-                sockets.append(opened.enter_context(listener))
-        except OSError as error:
-            reason = (error.strerror or str(error)).partition(" (")[0]
-            advice = "choose a free one with --port, --health-port or --bind"
-            raise ConfigError(f"cannot listen on {host} port {port}: {reason}: {advice}") from None
-        opened.pop_all()
-    return sockets

@@ -8,8 +8,8 @@ wait longer and longer, until each answer comes after its caller has given up. T
 requests does not show this, because a review takes 0.1 ms or 20 ms. The time for which the last one
 has waited does. Source: RFC 8289 (CoDel) 3.1.
 
-The loop reads every connection before it answers what it has read. Under overload these are bursts
-of hundreds of requests, so the wait shows too late which ones to refuse. Then the server admits
+Under overload the server reads every connection before it answers what it has read. These are
+bursts of hundreds of requests, so the wait shows too late which ones to refuse. The server admits
 from each burst only as many as it answers in a short time.
 """
 

@@ -1,5 +1,5 @@
 """
-HTTP replies of both listeners: ``reply``, ``text_reply`` and, for reviews, ``ReviewResponse``.
+HTTP replies of both listeners: ``reply``, ``text_reply`` and, for reviews, ``review_reply``.
 
 No reply names a version or echoes the request.
 """
@@ -55,6 +55,11 @@ def text_reply(
     return reply(status, f"{text}\n".encode(), headers=headers)
 
 
+def review_reply(body: bytes) -> bytes:
+    """Write the response to a review on a connection that stays open, head and body."""
+    return _ANSWER % (rfc822_formatted_time().encode(), len(body), body)
+
+
 class ReviewResponse(web.StreamResponse):
     """
     The response to a review on a connection that stays open, written in one piece.
@@ -74,8 +79,7 @@ class ReviewResponse(web.StreamResponse):
         transport = request.transport
         if transport is None:
             raise ConnectionResetError
-        body = self._answer
-        transport.write(_ANSWER % (rfc822_formatted_time().encode(), len(body), body))
+        transport.write(review_reply(self._answer))
         if request.protocol.writing_paused:  # the client does not read: read no more until it does
             await request.writer.drain()
         return None
