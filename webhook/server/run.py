@@ -39,9 +39,9 @@ from webhook.server.certificate import authority_file
 from webhook.server.context import ServerContext
 from webhook.server.health import Health, Phase, Readiness
 from webhook.server.http.drain import StopRequest, drain
-from webhook.server.http.endpoint import require_c_parser
 from webhook.server.http.limits import Limits
 from webhook.server.http.listener import bind, listening
+from webhook.server.http.parser import require_c_parser
 from webhook.server.loop import Loop
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.line_writer import LineWriter

@@ -4,7 +4,6 @@ import asyncio
 import gc
 
 import pytest
-from aiohttp import http_parser
 
 from tests.server.serving import (
     CHUNKED,
@@ -22,23 +21,8 @@ from tests.server.serving import (
 )
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.http.connections import Activity
-from webhook.server.http.endpoint import (
-    HttpConnection,
-    ParserError,
-    require_c_parser,
-)
+from webhook.server.http.endpoint import HttpConnection
 from webhook.server.http.limits import Limits
-
-
-def test_the_c_parser_is_there() -> None:
-    require_c_parser()
-
-
-def test_a_server_without_the_c_parser_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_parser, "HttpRequestParser", http_parser.HttpRequestParserPy)
-
-    with pytest.raises(ParserError, match="aiohttp has no C parser: install its wheel"):
-        require_c_parser()
 
 
 async def test_a_connection_whose_reading_was_paused_is_read_to_the_end() -> None:

@@ -18,33 +18,17 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from aiohttp import HttpVersion11, StreamReader, http_parser, web
+from aiohttp import StreamReader, http_parser, web
 
-from webhook.errors import EvenspreadError
 from webhook.server.http.body import is_whole
 from webhook.server.http.connections import Activity, Connections
 from webhook.server.http.limits import Limits
 from webhook.server.http.overload import Overload
+from webhook.server.http.parser import stays_open
 from webhook.server.http.responses import BUSY, text_reply
 
 SENTENCES = {400: "the request is broken HTTP", 504: "there was no answer in time"}
 """Replies to aiohttp's own errors by status; aiohttp's texts are unused: they quote the request."""
-
-
-class ParserError(EvenspreadError):
-    """aiohttp's C parser is missing; its Python twin is slow and has accepted invalid requests."""
-
-
-def require_c_parser() -> None:
-    """
-    Check that llhttp parses requests.
-
-    Raises:
-        ParserError: The code of PYSEC-2026-4371 would parse them.
-    """
-    if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
-        problem = "aiohttp has no C parser: install its wheel, and unset AIOHTTP_NO_EXTENSIONS"
-        raise ParserError(problem)
 
 
 class HttpConnection(web.RequestHandler):
@@ -174,7 +158,7 @@ class HttpConnection(web.RequestHandler):
         """
         transport, parser = self.transport, self._parser
         is_short = content.is_eof() and content.total_bytes <= self._short
-        if transport is None or parser is None or not is_short or not _stays_open(message):
+        if transport is None or parser is None or not is_short or not stays_open(message):
             return False
         body = content.read_nowait()
         answer = self._endpoint.answer_now(self, message, body)
@@ -217,13 +201,6 @@ class HttpConnection(web.RequestHandler):
         if self._ended != self._request_count or self._request_in_progress:
             return False
         return self._body is None or self._body.is_eof()  # else its rest is read, to be discarded
-
-
-def _stays_open(message: Any) -> bool:
-    """Whether a parsed message is a request on a connection that stays open, and stays HTTP/1.1."""
-    if not isinstance(message, http_parser.RawRequestMessage) or message.upgrade:
-        return False
-    return message.version == HttpVersion11 and not message.should_close
 
 
 class HttpEndpoint(web.Server, ABC):
