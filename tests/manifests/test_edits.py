@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.manifests.edits import (
+    AppliedEdits,
     TextEdit,
     after_break,
     apply_edits,
     break_near,
     find_line_starts,
-    find_original_position,
     find_region,
     has_rare_breaks,
     indentation,
@@ -59,10 +59,10 @@ def apart(draw: st.DrawFn) -> list[TextEdit]:
 
 @given(apart())
 def test_what_was_not_edited_is_found_where_it_was(edits: Sequence[TextEdit]) -> None:
-    edited = apply_edits(edits, TEXT)
+    edited, applied = apply_edits(edits, TEXT), AppliedEdits(edits)
 
     for position, character in enumerate(edited):
-        found = find_original_position(edits, position)
+        found = applied.original_position(position)
         if character.isdigit():
             assert TEXT[found] == character
         else:

@@ -1,10 +1,8 @@
 """``evenspread fix``: fix findings of audit and validate in the manifests themselves."""
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from difflib import unified_diff
 from typing import Any
 
 import click
@@ -29,6 +27,7 @@ from webhook.cli.views.diffs import style_of
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
 from webhook.fix.atomic import replace_file
+from webhook.fix.difference import format_difference
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport, describe_unwritten
@@ -117,7 +116,8 @@ def _carry_out(files: InputFiles, result: FixOutcome, *, diff: bool) -> FixRepor
     failed = frozenset(changed).difference(done)
     unwritten = (describe_unwritten(one) for one in result.fixed if one.source in failed)
     differences = (
-        format_difference(source, files.texts[source], result.texts[source]) for source in done
+        format_difference(printable(source), files.texts[source], result.texts[source])
+        for source in done
     )
     return FixReport(
         written=not diff,
@@ -165,10 +165,6 @@ def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -
             show(report, Terminal(sys.stderr if to_stderr else None))
 
 
-_line = re.compile(r"[^\n]*\n|[^\n]+").findall
-_NO_NEWLINE = "\n\\ No newline at end of file\n"
-
-
 def show(report: FixReport, terminal: Terminal) -> None:
     """
     Write the result of every finding, and the totals.
@@ -202,13 +198,6 @@ def _count_below(report: FixReport) -> str:
     fixes = sum(left.has_fix for left in below)
     effect = f"fixes {fixes}" if fixes else "lists them"
     return f"; {' and '.join(counts)} not considered (--level {lowest} {effect})"
-
-
-def format_difference(source: str, before: str, after: str) -> str:
-    """Format a unified diff for ``patch``."""
-    name = printable(source)
-    lines = unified_diff(_line(before), _line(after), name, name)
-    return "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
 
 
 def show_diff(text: str) -> None:

@@ -11,7 +11,7 @@ from webhook.fix.changes import Move, Wrap, apply_changes
 from webhook.fix.conflicts import DocumentPlan, Proposal, plan_document
 from webhook.fix.origins import MovedPart, find_origin, pair_moved
 from webhook.manifests import Document, expand, parse
-from webhook.manifests.edits import TextEdit, apply_edits, find_line_starts, find_original_position
+from webhook.manifests.edits import AppliedEdits, apply_edits, find_line_starts
 
 _content = re.compile(r"[^ \t-]").search
 
@@ -80,7 +80,7 @@ class FileDraft:
                 for (document, plan), after in zip(pairs, self.documents, strict=True)
                 for part in _list_moved(document, plan, after)
             ]
-            self._rounds.append(_EditRound(edits, moved))
+            self._rounds.append(_EditRound(AppliedEdits(edits), moved))
             return
         self.text = self._original
         self._rounds.clear()
@@ -99,17 +99,17 @@ class FileDraft:
         for done in reversed(self._rounds):
             origin = find_origin(done.moved, first)
             if origin is None:
-                position = find_original_position(done.edits, position)
-                first = find_original_position(done.edits, first)
+                position = done.edits.original_position(position)
+                first = done.edits.original_position(first)
             else:
                 position = first = origin
         return bisect_right(self._original_starts, position)
 
 
 class _EditRound(NamedTuple):
-    """The edits of a round, in the order of the text, and what they moved."""
+    """The edits of a round, and what they moved."""
 
-    edits: Sequence[TextEdit]
+    edits: AppliedEdits
     moved: Sequence[MovedPart]
 
 

@@ -7,6 +7,7 @@ Source: YAML 1.1, section 5.4: which characters break a line; libyaml breaks lin
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 _RARE_BREAKS = "\r\x85\u2028\u2029"
@@ -78,21 +79,26 @@ def apply_edits(edits: Iterable[TextEdit], text: str) -> str:
     return "".join((*parts, text[done:]))
 
 
-def find_original_position(edits: Sequence[TextEdit], position: int) -> int:
-    """
-    Find where a character of an edited text was before the edits, given in the order of the text.
+class AppliedEdits:
+    """Edits of a text, and where they are in the edited text."""
 
-    For a character that an edit wrote, the result is the start of that edit.
-    """
-    shift = 0
-    for edit in edits:
-        start = edit.start + shift
-        if position < start:
-            break
-        if position < start + len(edit.text):
-            return edit.start
-        shift += len(edit.text) - (edit.end - edit.start)
-    return position - shift
+    def __init__(self, edits: Sequence[TextEdit]) -> None:
+        """Place edits that are in the order of the text, of which no two overlap."""
+        self._edits = edits
+        grown = (len(edit.text) - (edit.end - edit.start) for edit in edits)
+        self._shifts = list(accumulate(grown, initial=0))  # of what comes after so many edits
+        self._starts = [edit.start + by for edit, by in zip(edits, self._shifts, strict=False)]
+
+    def original_position(self, position: int) -> int:
+        """
+        Find where a character of the edited text was before the edits.
+
+        For a character that an edit wrote, the result is the start of that edit.
+        """
+        before = bisect_right(self._starts, position)
+        if before and position < self._starts[before - 1] + len(self._edits[before - 1].text):
+            return self._edits[before - 1].start
+        return position - self._shifts[before]
 
 
 def find_line_starts(text: str) -> list[int]:
