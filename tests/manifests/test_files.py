@@ -261,6 +261,10 @@ BYTES: dict[str, tuple[bytes, list[str]]] = {
     "UTF-8 with a byte order mark": (b"\xef\xbb\xbf" + (POD % "a").encode(), ["Pod/a"]),
     "UTF-16 with a byte order mark": ((POD % "a").encode("utf-16"), ["Pod/a"]),
     "other texts": (b"a: 1\nb: \xe4\n", ["error x.yaml:2: not text: save it as UTF-8"]),
+    "compressed files": (
+        b"\x1f\x8b\x08\x00",
+        ["error x.yaml: compressed: unpack it; a snapshot is read with --snapshot in place of -f"],
+    ),
     "binary files": (
         b"\x7fELF\0\0",
         ["error x.yaml: a binary file: manifests are YAML or JSON"],

@@ -42,6 +42,7 @@ _ENCODINGS = {  # by byte order mark
 _is_url = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 _CHART = "Chart.yaml"
+_GZIP = b"\x1f\x8b"  # RFC 1952, 2.3.1
 _KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 _TEMPLATES = "templates"
 
@@ -61,6 +62,7 @@ class SkippedSource(msgspec.Struct, frozen=True):
 NO_OBJECT = "it contains no object with apiVersion and kind"
 NO_FILE = "it contains no file that ends in .yaml, .yml or .json"
 KUSTOMIZATION = "a kustomization is not a manifest: -k FOLDER reads what kustomize builds from it"
+COMPRESSED = "unpack it; a snapshot is read with --snapshot in place of -f"
 CHART_TEMPLATE = "a Helm template is not a manifest: pipe the output of helm template to -f -"
 
 
@@ -309,6 +311,8 @@ def decode(data: bytes | bytearray, source: str) -> str:
     try:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
+        if data.startswith(_GZIP):
+            raise SourceError(source, f"compressed: {COMPRESSED}") from error
         line = 1 + data.count(b"\n", 0, len(mark) + error.start)
         raise ManifestError(source, line, "not text: save it as UTF-8") from error
     if "\0" in text:

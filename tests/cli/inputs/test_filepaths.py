@@ -20,6 +20,7 @@ PATHS = {
     "words": (["a", "b"], ("a", "b")),
     "words and options": (["a", "-f", "b", "c"], ("b", "a", "c")),
     "a folder to build": (["-k", "base"], ("base",)),
+    "the standard input as a file": (["/dev/fd/0", "-f", "/dev/stdin"], ("-", "-")),
     "all": (["-k", "base", "-f", "a", "b"], ("a", "b", "base")),
 }
 

@@ -181,6 +181,26 @@ def test_nothing_to_work_on_is_reported(strict: bool, capsys: pytest.CaptureFixt
     )
 
 
+@pytest.mark.parametrize("kind", ["Kustomization", "Component"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_kustomization_alone_names_the_option_that_builds_it(
+    kind: str, strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: {kind}\n"
+    (tmp_path / "kustomization.yaml").write_text(header + "resources: [deployment.yaml]\n")
+    inputs = Inputs([str(tmp_path)], strict=strict)
+    list(inputs.objects())
+
+    inputs.report_nothing("pod")
+    inputs.report()
+
+    word = "error" if strict else "warning"
+    assert capsys.readouterr().err == (
+        f"{word}: {tmp_path}: contains no pod: a kustomization is not a manifest: -k FOLDER reads "
+        "what kustomize builds from it\n"
+    )
+
+
 def test_namespaces_and_kinds_of_files_are_known(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(files.POD + "---\n" + files.NODE)
 

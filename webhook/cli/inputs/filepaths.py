@@ -11,8 +11,10 @@ from click.core import ParameterSource
 
 from webhook.cli.inputs.factpaths import INPUT_PATH
 from webhook.cli.inputs.kustomize import KustomizeFolder
+from webhook.manifests.files import STDIN
 
 _FILES, _FOLDERS = "evenspread.files", "evenspread.kustomize"  # keys of ``Context.meta``
+_STDIN_FILES = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _DEFAULTS = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
@@ -36,7 +38,7 @@ def file_options(
             return others  # without the files of a project
         if required and not (written or others) and not ctx.resilient_parsing:
             raise click.MissingParameter(ctx=ctx, param=option)
-        return (*written, *others)
+        return (*map(_name_stdin, written), *others)
 
     parameters: list[click.Parameter] = []
     if positional:
@@ -82,7 +84,12 @@ def _kustomize_option() -> click.Option:
 
 
 def _keep_files(ctx: click.Context, _option: click.Parameter, written: Sequence[str]) -> None:
-    ctx.meta[_FILES] = tuple(written)
+    ctx.meta[_FILES] = tuple(map(_name_stdin, written))
+
+
+def _name_stdin(path: str) -> str:
+    """Name the standard input ``-``: as a file, ``fix`` would write what a shell reads it from."""
+    return STDIN if path in _STDIN_FILES else path
 
 
 def _keep_folders(ctx: click.Context, _option: click.Parameter, written: Sequence[str]) -> None:

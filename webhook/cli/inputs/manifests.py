@@ -27,6 +27,8 @@ from webhook.policy.unjudged import (
 
 STDIN_SOURCE = files.source_of(files.STDIN)
 
+_KUSTOMIZE = "kustomize.config.k8s.io"  # the API group of kustomizations and their components
+
 WORKLOAD = "object with a pod template"  # what every command with manifests works on
 
 
@@ -81,6 +83,7 @@ class Inputs:
         self.skipped: list[SkippedSource] = []
         self.namespaces: set[str] = set()
         self.policies: list[Document] = []
+        self._has_kustomization = False
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one by one; record problems and skipped files."""
@@ -129,6 +132,7 @@ class Inputs:
 
     def _note_object(self, document: Document) -> None:
         self.namespaces.add(document.namespace)
+        self._has_kustomization |= document.group_kind.group == _KUSTOMIZE
         if document.kind == SPREAD_POLICY.kind and document.group_kind == SPREAD_POLICY:
             self.policies.append(document)
 
@@ -145,10 +149,13 @@ class Inputs:
         if self.problems:
             return
         where = where or ", ".join(map(files.source_of, self.paths))
+        problem = f"contains no {what}"
+        if self._has_kustomization:
+            problem = f"{problem}: {files.KUSTOMIZATION}"
         if self._strict:
-            self.problems.append(SourceError(where, f"contains no {what}"))
+            self.problems.append(SourceError(where, problem))
         else:
-            write_stderr(f"warning: {where}: contains no {what}")
+            write_stderr(f"warning: {where}: {problem}")
 
     def _check_keys(
         self, items: Iterable[Document | SkippedSource | SourceError]
