@@ -99,6 +99,7 @@ STRAYS = {
     "closes": ({**JSON, "Connection": "close"}, "1.1", 200),
     "old": (JSON, "1.0", 200),
     "upgrade": ({**JSON, "Connection": "upgrade", "Upgrade": "websocket"}, "1.1", 200),
+    "broken framing": ({**JSON, "Transfer-Encoding": "chunked"}, "1.1", 400),
     "encoded": ({**JSON, "Content-Encoding": "gzip"}, "1.1", 415),
 }
 
