@@ -29,7 +29,7 @@ DECODE_YAML = (
 
 TIME = Must(3)  # CPU of validating JSON, as a multiple of that of decoding it
 MEMORY = Must(2)  # and memory
-YAML_TIME = Must(2)  # CPU of validating YAML, as a multiple of that of decoding it
+YAML_TIME = Must(2)  # CPU of validating or auditing YAML, as a multiple of that of decoding it
 AUDIT_TIME = Must(6)  # CPU of auditing JSON: each pod is a workload of its own
 
 
@@ -77,6 +77,9 @@ def dump_steps() -> Mapping[str, DumpStep]:
         "memory of that validate": _memory,
         "validate of YAML": lambda dumps, rounds: _time(
             dumps, "validate", dumps.yaml, rounds, YAML_TIME
+        ),
+        "audit of YAML": lambda dumps, rounds: _time(
+            dumps, "audit", dumps.yaml, rounds, YAML_TIME
         ),
         "audit of 66 MB of JSON": lambda dumps, rounds: _time(
             dumps, "audit", dumps.json, rounds, AUDIT_TIME

@@ -20,6 +20,7 @@ def test_dumps_in_both_formats_are_read(tmp_path: Path) -> None:
         "validate of 0 MB of JSON",
         "memory of that validate",
         "validate of 0 MB of YAML",
+        "audit of 0 MB of YAML",
         "audit of 0 MB of JSON",
     ]
     assert all(value > 1 for row in rows for value in row.values)
