@@ -22,7 +22,7 @@ from webhook.cluster.misses import Misses
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.facts import Facts
+from webhook.policy.facts import DerivedFacts, Facts
 from webhook.policy.model import LabelSelector, OwnerReference
 from webhook.policy.request import AdmissionRequest
 
@@ -176,29 +176,22 @@ class OwnerFallback:
         return found
 
 
-class _CompletedFacts:
+class _CompletedFacts(DerivedFacts):
     """Facts of a cluster for one request, completed by lookups."""
 
     def __init__(
         self, cluster: Facts, selector: LabelSelector | None, labels: Mapping[str, str] | None
     ) -> None:
-        self._cluster = cluster
+        super().__init__(cluster)
         self._selector = selector
         self._labels = labels
-        self.services = cluster.services
-        self.schedulable_nodes = cluster.schedulable_nodes
-        self.nodes_with = cluster.nodes_with
-        self.domains = cluster.domains
-        self.label_keys = cluster.label_keys
-        self.tainted_domains = cluster.tainted_domains
-        self.exceptions = cluster.exceptions
 
-    def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
+    def owner_selector(self, namespace: str, owner: OwnerReference, /) -> LabelSelector | None:
         """Return the selector of the pod's owner, the only owner that a request needs."""
-        known = self._cluster.owner_selector(namespace, owner)
+        known = super().owner_selector(namespace, owner)
         return self._selector if known is None else known
 
-    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+    def namespace_labels(self, namespace: str, /) -> Mapping[str, str] | None:
         """Return the labels of the pod's Namespace, the only one that a request needs."""
-        known = self._cluster.namespace_labels(namespace)
+        known = super().namespace_labels(namespace)
         return self._labels if known is None else known

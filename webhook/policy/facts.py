@@ -95,3 +95,47 @@ class Facts(Protocol):
 
 class NoFacts(Facts):
     """An unknown cluster, for manifests that are judged without one."""
+
+
+class DerivedFacts(Facts):
+    """The facts of another source, of which a subclass replaces some."""
+
+    def __init__(self, facts: Facts) -> None:
+        """Take the facts of the other source."""
+        self._facts = facts
+
+    def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[ServiceSelector]:
+        """Find the Services that select a pod."""
+        return self._facts.services(namespace, labels)
+
+    def owner_selector(self, namespace: str, owner: OwnerReference, /) -> LabelSelector | None:
+        """Find the selector of an owner."""
+        return self._facts.owner_selector(namespace, owner)
+
+    def namespace_labels(self, namespace: str, /) -> Mapping[str, str] | None:
+        """Find the labels of a Namespace."""
+        return self._facts.namespace_labels(namespace)
+
+    def schedulable_nodes(self) -> int:
+        """Count the Nodes that are not cordoned."""
+        return self._facts.schedulable_nodes()
+
+    def nodes_with(self, topology_key: str, /) -> int:
+        """Count the schedulable Nodes that carry a label."""
+        return self._facts.nodes_with(topology_key)
+
+    def domains(self, topology_key: str, /) -> Collection[str]:
+        """List the values that a label has on Nodes."""
+        return self._facts.domains(topology_key)
+
+    def label_keys(self) -> Collection[str]:
+        """List the keys of all labels of schedulable Nodes."""
+        return self._facts.label_keys()
+
+    def tainted_domains(self, topology_key: str, /) -> Sequence[TaintedDomains]:
+        """List the domains that a pod without tolerations cannot enter."""
+        return self._facts.tainted_domains(topology_key)
+
+    def exceptions(self, namespace: str, /) -> Sequence[PolicyException]:
+        """List the exceptions of a namespace that have not expired."""
+        return self._facts.exceptions(namespace)

@@ -12,7 +12,7 @@ from webhook.policy import kinds
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.defaulting.selector import SCHEDULER_OWNERS
-from webhook.policy.facts import Facts
+from webhook.policy.facts import DerivedFacts, Facts
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, PodTemplate
 from webhook.policy.paths import is_constraint_list
 from webhook.policy.request import CREATE, AdmissionRequest
@@ -63,27 +63,20 @@ def find_labels(
     return None
 
 
-class ForecastFacts:
+class ForecastFacts(DerivedFacts):
     """The facts of a cluster, as if the controller of a workload's pods existed already."""
 
     def __init__(self, facts: Facts, selector: LabelSelector) -> None:
         """Take the facts, and the selector of the controller, which selects the pods."""
+        super().__init__(facts)
         self._selector = selector
-        self._known = facts.owner_selector
-        self.services = facts.services
-        self.namespace_labels = facts.namespace_labels
-        self.schedulable_nodes = facts.schedulable_nodes
-        self.nodes_with = facts.nodes_with
-        self.domains = facts.domains
-        self.label_keys = facts.label_keys
-        self.tainted_domains = facts.tainted_domains
-        self.exceptions = facts.exceptions
 
-    def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
+    def owner_selector(self, namespace: str, owner: OwnerReference, /) -> LabelSelector | None:
         """Return the selector if the owner is of a kind whose selector counts."""
         if (owner.api_version, owner.kind) in SCHEDULER_OWNERS:
             return self._selector
-        return self._known(namespace, owner)  # a workload of a custom kind, which exists
+        # A workload of a custom kind, which exists.
+        return super().owner_selector(namespace, owner)
 
 
 def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
