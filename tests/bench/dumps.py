@@ -78,9 +78,7 @@ def dump_steps() -> Mapping[str, DumpStep]:
         "validate of YAML": lambda dumps, rounds: _time(
             dumps, "validate", dumps.yaml, rounds, YAML_TIME
         ),
-        "audit of YAML": lambda dumps, rounds: _time(
-            dumps, "audit", dumps.yaml, rounds, YAML_TIME
-        ),
+        "audit of YAML": lambda dumps, rounds: _time(dumps, "audit", dumps.yaml, rounds, YAML_TIME),
         "audit of 66 MB of JSON": lambda dumps, rounds: _time(
             dumps, "audit", dumps.json, rounds, AUDIT_TIME
         ),
