@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from certs.errors import AbsentError, ConflictError, StoreError
-from certs.secret import RotationRequest
+from certs.secret import RotationRequest, request_time
 from certs.trust import STATE, Trust
 from tests.certs.cluster import SECRET, Cluster
 from tests.certs.world import NOW, authority
@@ -81,6 +81,13 @@ async def test_a_requested_rotation_is_read(cluster: Cluster, request_: Rotation
 
     stored = await cluster.secret.load()
     assert (stored.requested, stored.problem) == ({request_: NOW}, "")
+
+
+@pytest.mark.parametrize("microseconds", [0, 1, 999_999])
+def test_a_request_includes_what_was_issued_within_its_second(microseconds: int) -> None:
+    at = request_time(NOW + timedelta(microseconds=microseconds))
+
+    assert at == NOW + timedelta(seconds=1)
 
 
 @pytest.mark.parametrize("wish", ["now", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"])

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from tests.cli.conftest import Screen
 from webhook.audit.report import AuditSeverity
-from webhook.cli.fix import format_difference, show, show_diff
+from webhook.cli.fix import show, show_diff
 from webhook.cli.terminal import Terminal
+from webhook.fix.difference import format_difference
 from webhook.fix.report import BELOW_LEVEL, FixedFinding, FixReport, RemainingFinding
 
 FINDING = FixedFinding(
