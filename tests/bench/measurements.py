@@ -253,23 +253,39 @@ def against_peer(what: str, bench: Bench) -> Row:
     )
 
 
+class _Tail(NamedTuple):
+    """Latencies at half of what saturates a server, in seconds, and for how long it had no core."""
+
+    usual: float
+    slowest: float
+    waited: float
+
+
 def tail(what: str, bench: Bench) -> Row:
-    """The slowest calls, compared with the usual ones, at half of what saturates."""
-    server, request = _checked(bench.product, reviews.injected())
-    halves: list[float] = []
-    tails: list[float] = []
-    waited = 0.0
-    for _ in range(bench.options.rounds):
-        rate = bench.meter.measure(Subject(server, request)).rate * HALF
-        with Load(server.port, request.path, request.bodies) as load:
-            before = cpu.spent(server.pid)
-            latencies = load.pace(bench.options.seconds, rate)
-            waited += cpu.spent(server.pid).since(before).waiting
-        halves.append(percentile(latencies, 0.5))
-        tails.append(percentile(latencies, 0.99))
-    disturbed = waited > QUIET * bench.options.rounds * bench.options.seconds
-    base, measured = f"p50 {_us(halves)}", _us(tails)
-    return Row(what, base, measured, ratios(tails, halves), TAIL, disturbed)
+    """The slowest calls, compared with the usual ones; those of the floor show the machine."""
+    subject = _checked(bench.product, reviews.injected())
+    floor = Subject(bench.floor, subject.request)
+    pairs = [(_pace(floor, bench), _pace(subject, bench)) for _ in range(bench.options.rounds)]
+    floors, ours = zip(*pairs, strict=True)
+    most = QUIET * bench.options.rounds * bench.options.seconds
+    usual, slowest = [one.usual for one in ours], [one.slowest for one in ours]
+    alone = median(one.slowest / one.usual for one in floors)
+    base, disturbed = (
+        f"p50 {_us(usual)}, floor {alone:.0f} x",
+        sum(one.waited for one in ours) > most,
+    )
+    return Row(what, base, _us(slowest), ratios(slowest, usual), TAIL, disturbed)
+
+
+def _pace(subject: Subject, bench: Bench) -> _Tail:
+    """Call a server at half of what saturates it."""
+    server, request = subject
+    rate = bench.meter.measure(subject).rate * HALF
+    with Load(server.port, request.path, request.bodies) as load:
+        before = cpu.spent(server.pid)
+        latencies = load.pace(bench.options.seconds, rate)
+        waited = cpu.spent(server.pid).since(before).waiting
+    return _Tail(percentile(latencies, 0.5), percentile(latencies, 0.99), waited)
 
 
 def memory(what: str, bench: Bench) -> Row:

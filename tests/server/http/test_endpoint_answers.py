@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -23,6 +24,7 @@ from tests.server.serving import (
 )
 from webhook.policy.facts import NoFacts
 from webhook.server.health import Health
+from webhook.server.http.endpoint import HttpConnection
 from webhook.server.http.limits import Limits
 from webhook.server.http.listener import bind, listening
 from webhook.telemetry.metrics import Metrics
@@ -33,12 +35,17 @@ def by_tasks(server: Running) -> int:
     return server.admission.requests_count
 
 
-async def send_in_parts(wire: Wire, *parts: bytes) -> None:
+async def send_in_parts(server: Running, wire: Wire, *parts: bytes) -> None:
     """Send data so that the server reads each part for itself."""
+    connection = only_connection(server)
     for part in parts:
+        before = connection.received
         wire.send(part)
-        await wire.writer.drain()
-        await asyncio.sleep(0.01)
+        await settled(partial(_has_received, connection, before))
+
+
+def _has_received(connection: HttpConnection, since: float) -> bool:
+    return connection.received > since
 
 
 def shown(reply: Reply) -> tuple[int, dict[str, str], bytes]:
@@ -61,7 +68,7 @@ async def test_a_task_gives_the_same_answer(path: str, body: bytes) -> None:
 
         at_once = await wire.ask(data)
         tasks = by_tasks(server)
-        await send_in_parts(wire, data[:-1], data[-1:])
+        await send_in_parts(server, wire, data[:-1], data[-1:])
         awaited = await wire.reply()
         all_tasks = by_tasks(server)
 
@@ -73,10 +80,11 @@ async def test_requests_may_be_cut_anywhere() -> None:
     data = call(review()) + call(b"{") + call(broken_review(), "/validate")
     async with serving() as server:
         wire = await server.connect()
+        await wire.ask(call(review()))  # the server has finished the handshake
         answers = set[tuple[tuple[int, bytes], ...]]()
 
         for cut in range(1, len(data), 7):
-            await send_in_parts(wire, data[:cut], data[cut:])
+            await send_in_parts(server, wire, data[:cut], data[cut:])
             replies = [await wire.reply() for _ in range(3)]
             answers.add(tuple((reply.status, reply.body) for reply in replies))
 
@@ -147,10 +155,10 @@ async def test_a_review_whose_facts_are_missing_waits_in_a_task(awaitable: str) 
 
 
 async def test_a_connection_stays_open_as_long_as_answers_are_sent() -> None:
-    async with serving(Limits(keep_alive=0.3)) as server:
+    async with serving(Limits(keep_alive=1.0)) as server:
         wire = await server.connect()
         loop = asyncio.get_running_loop()
-        end, replies = loop.time() + 0.6, list[int]()
+        end, replies = loop.time() + 1.5, list[int]()
 
         while loop.time() < end:
             replies.append((await wire.ask(call(review()))).status)
