@@ -2,9 +2,11 @@
 
 import asyncio
 import base64
+import inspect
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import jsonpatch
 import pytest
@@ -14,9 +16,11 @@ from tests.server.serving import (
     JSON,
     RECORDED,
     UID,
+    Gate,
     broken_review,
     call,
     client_tls,
+    only_connection,
     review,
     serving,
     settled,
@@ -301,6 +305,29 @@ async def test_a_fault_outside_of_a_review_is_a_500_too() -> None:
 
 async def fail(_request: web.BaseRequest) -> web.StreamResponse:
     raise LookupError("canary")
+
+
+@pytest.mark.parametrize("is_coroutine", [True, False])
+async def test_a_client_that_leaves_at_once_leaves_no_wait_behind(is_coroutine: bool) -> None:
+    future = asyncio.get_running_loop().create_future()
+    gate, waits = Gate(), list[Any]()
+
+    def fetch(*_: object) -> Any:
+        waits.append(gate.wait() if is_coroutine else future)
+        return waits[-1]
+
+    async with serving(fetch=fetch) as server:
+        wire = await server.connect()
+        await wire.ask(call(b""))
+        connection = only_connection(server)
+
+        connection.data_received(call(review()))
+        connection.connection_lost(None)
+        closed = is_coroutine and inspect.getcoroutinestate(waits[0])
+        gate.opened.set()
+        future.set_result(NoFacts())
+
+    assert closed == (inspect.CORO_CLOSED if is_coroutine else False)
 
 
 async def test_bodies_are_never_logged() -> None:

@@ -9,10 +9,10 @@ decoded and judged in a thread.
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from functools import cache, partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from aiohttp import HttpVersion11, hdrs, http_parser, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -21,6 +21,7 @@ from certs.clients import Clients
 from webhook import admission
 from webhook.errors import OverloadError, ReviewError
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.facts import Facts
 from webhook.policy.request import AdmissionRequest, AnyHook, BindHook, Hook
 from webhook.policy.verdict import Verdict
 from webhook.server.http.body import Bodies, read_target
@@ -61,6 +62,28 @@ def _describe(request: web.BaseRequest, connection: HttpConnection, uid: str) ->
     return {**about, "uid": uid} if uid else about
 
 
+class _Call(NamedTuple):
+    """
+    A review that is read, and what is needed to answer it.
+
+    Attributes:
+        started: When the request was read, by the endpoint's clock.
+        timeout: Seconds that the caller waits.
+        left: Seconds until the answer must be ready, from its reading on.
+        long: Bytes of a body that counts until the answer; 0 for a short one.
+        missing: Gets facts that the caches lack; None if there is nothing to wait for.
+    """
+
+    started: float
+    hook: AnyHook
+    timeout: float
+    left: float
+    context: ReviewContext
+    review: AdmissionRequest
+    long: int = 0
+    missing: Awaitable[Facts | None] | None = None
+
+
 class Admission(HttpEndpoint):
     """
     The admission server.
@@ -91,6 +114,7 @@ class Admission(HttpEndpoint):
         super().__init__(limits, limits.connections, tls)
         self._clients = clients
         self._known: set[web.RequestHandler] = set()
+        self._waiting: dict[web.RequestHandler, _Call] = {}  # until ``answer`` takes them
         self.context = context
         self.in_flight = 0
         self.last_call = self.clock()
@@ -119,6 +143,9 @@ class Admission(HttpEndpoint):
         """Forget a closed connection."""
         super().connection_lost(handler, exc)
         self._known.discard(handler)
+        call = self._waiting.pop(handler, None)
+        if call is not None and asyncio.iscoroutine(call.missing):
+            call.missing.close()  # Python warns of one that nothing awaits
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -126,34 +153,28 @@ class Admission(HttpEndpoint):
         uid, long = "", 0  # long: the size of a body that counts until its review is answered
         connection = request.protocol
         assert isinstance(connection, HttpConnection)
+        call = self._waiting.pop(connection, None)
         try:
-            path, method = request.raw_path, request.method
-            hook, timeout = self._admit(connection, path, method, request.headers)
-            body = self._bodies.read_short(request) or await self._bodies.read(request, timeout)
-            if len(body) > self.limits.long_review:
-                long = len(body)
-            left = self._time_left(connection, started, timeout)
-            context = self.context
-            if long:
-                bodies, body = [body], b""  # else this frame would keep it while it is decoded
-                review = await self._decode_long(bodies, context.policy, left)
-            else:
-                review = admission.decode(body, context.policy.pod_templates)
-            uid = review.uid
-            self.callers.prove(connection, started)
-            if (missing := fetch(review, hook, context, timeout)) is not None:
+            if call is None:
+                call = await self._read(connection, request, started)
+                long, uid = call.long, call.review.uid
+                call = self._begin(connection, call)
+            review, hook, context, uid = call.review, call.hook, call.context, call.review.uid
+            if call.missing is not None:
                 # A wait for a pod has limits of its own, and takes no place of other reviews.
-                work = missing if hook is BindHook.BIND else self._wait(missing, left)
+                bind = hook is BindHook.BIND
+                work = call.missing if bind else self._wait(call.missing, call.left)
                 context = context._replace(facts=await work or context.facts)
             if long and hook is not BindHook.BIND:  # only the event loop may change ranks
-                verdict, written = await self._decide_long(review, hook, context, left)
+                verdict, written = await self._decide_long(review, hook, context, call.left)
             else:
                 verdict, written = decide(review, hook, context)
             response = self._answer(request, written)
         except Exception as error:  # noqa: BLE001  # the caller needs an answer, whatever failed
             response = self._refuse(error, _describe(request, connection, uid))
         else:
-            self._reporter.take(AnsweredReview(review, hook, verdict, self.clock() - started))
+            seconds = self.clock() - call.started
+            self._reporter.take(AnsweredReview(review, hook, verdict, seconds))
         finally:
             if long:
                 self._bodies.free(long)
@@ -166,15 +187,14 @@ class Admission(HttpEndpoint):
     ) -> bytes | None:
         """Answer a short review whose facts are known; ``answer`` reports errors of others."""
         self.last_call = started = self.clock()
-        context = self.context
         try:
             hook, timeout = self._admit(connection, message.path, message.method, message.headers)
-            self._time_left(connection, started, timeout)
+            left = self._time_left(connection, started, timeout)
+            context = self.context
             review = admission.decode(body, context.policy.pod_templates)
-            self.callers.prove(connection, started)
-            if (missing := fetch(review, hook, context, timeout)) is not None:
-                if isinstance(missing, Coroutine):
-                    missing.close()  # Python warns of one that nothing awaits
+            call = self._begin(connection, _Call(started, hook, timeout, left, context, review))
+            if call.missing is not None:
+                self._waiting[connection] = call  # for ``answer``, which is next
                 return None
             verdict, written = decide(review, hook, context)
         except Exception:  # noqa: BLE001  # whatever it is, it fails ``answer`` too
@@ -213,6 +233,34 @@ class Admission(HttpEndpoint):
         if not connection.admitted and self.overload.busy and self.overload.is_full(self.clock()):
             raise OverloadError("queued")
         return hook, target.timeout or self.limits.default_timeout
+
+    async def _read(
+        self, connection: HttpConnection, request: web.BaseRequest, started: float
+    ) -> "_Call":
+        """Read a review; if this succeeds, the body of a long one counts until it is freed."""
+        path, method = request.raw_path, request.method
+        hook, timeout = self._admit(connection, path, method, request.headers)
+        body = self._bodies.read_short(request) or await self._bodies.read(request, timeout)
+        long = len(body) if len(body) > self.limits.long_review else 0
+        try:
+            left = self._time_left(connection, started, timeout)
+            context = self.context
+            if long:
+                bodies, body = [body], b""  # else this frame would keep it while it is decoded
+                review = await self._decode_long(bodies, context.policy, left)
+            else:
+                review = admission.decode(body, context.policy.pod_templates)
+        except BaseException:
+            if long:
+                self._bodies.free(long)
+            raise
+        return _Call(started, hook, timeout, left, context, review, long)
+
+    def _begin(self, connection: HttpConnection, call: "_Call") -> "_Call":
+        """Find out what a valid review has to wait for, and begin to look it up."""
+        self.callers.prove(connection, call.started)
+        missing = fetch(call.review, call.hook, call.context, call.timeout)
+        return call if missing is None else call._replace(missing=missing)
 
     async def _decode_long(
         self, bodies: list[bytes | bytearray], policy: Policy, seconds: float

@@ -239,3 +239,21 @@ def test_less_than_the_capacity_is_never_refused(load: float) -> None:
     outcome = simulate(0.001, 20, load, load)
 
     assert (outcome.refusals, outcome.lost) == ([], 0)
+
+
+@pytest.mark.parametrize(("callers", "cost"), [(27, 0.005), (14, 0.01), (8, 0.02), (130, 0.001)])
+def test_the_time_between_two_long_waits_is_no_time_of_an_answer(callers: int, cost: float) -> None:
+    overload, now = Overload(LONGEST, BURST), 0.0
+    while not overload.busy:  # each turn of the loop takes a little longer than a long wait
+        for number in range(callers):
+            overload.is_late(number * cost, now)
+            now += cost
+    for number in range(callers):  # what was read before
+        overload.is_late(number * cost, now)
+        now += cost
+
+    admitted = 0
+    while admitted < callers and overload.admits(now):
+        admitted += 1
+
+    assert admitted >= round(BURST / cost)

@@ -18,7 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from aiohttp import StreamReader, http_parser, web
+from aiohttp import StreamReader, hdrs, http_parser, web
 
 from webhook.server.http.body import is_whole
 from webhook.server.http.connections import Activity, Connections
@@ -37,13 +37,13 @@ class HttpConnection(web.RequestHandler):
 
     Attributes:
         peer: The address of the client.
-        received: When the last answer was sent or, if later, the turn of the event loop began that
-            read the last bytes; by the endpoint's clock.
+        received: When the last answer was sent, or the turn of the event loop began that read the
+            last bytes, whichever was recorded last; by the endpoint's clock.
         admitted: Whether a request that has not had its turn is admitted under overload.
     """
 
     __slots__ = (
-        "_body", "_ended", "_endpoint", "_overload", "_pipelined", "_short", "admitted", "peer",
+        "_body", "_ended", "_endpoint", "_keeps_data", "_overload", "_short", "admitted", "peer",
         "received",
     )  # fmt: skip
 
@@ -66,17 +66,18 @@ class HttpConnection(web.RequestHandler):
         self.admitted = False
         self._body: StreamReader | None = None  # of the last request that was answered
         self._ended = 0  # requests; aiohttp counts those that it has parsed
-        self._pipelined = False  # whether a request ever came before the reply to the last one
+        # Whether the parser may keep bytes: of pipelined requests, or after a body in many chunks.
+        self._keeps_data = False
 
     @property
     def activity(self) -> Activity:
         """What the connection does: it is answering from the last byte of a request on."""
         if self._task_handler is None:  # in its handshake, or closing
             return Activity.RECEIVING
-        if self._waits():
-            return Activity.IDLE
         if self.writing_paused:
             return Activity.RECEIVING
+        if self._waits():
+            return Activity.IDLE
         body = self._current_request.content if self._current_request else self._body
         whole = self._messages or body is None or body.is_eof()
         return Activity.ANSWERING if whole else Activity.RECEIVING
@@ -101,7 +102,7 @@ class HttpConnection(web.RequestHandler):
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002  # aiohttp's
         """Resume reading and parsing; not without need, because it takes 3 us for each body."""
-        if self._reading_paused or self._pipelined:
+        if self._reading_paused or self._keeps_data:
             super().resume_reading(resume_parser)
 
     def finish_response(
@@ -111,9 +112,9 @@ class HttpConnection(web.RequestHandler):
         self.received = self._endpoint.clock()
         self._ended = self._request_count - len(self._messages)
         self._body = None if request.content.is_eof() else request.content
-        if self._messages:
-            self._pipelined = True
-        elif self._parser is not None:
+        if self._messages or hdrs.TRANSFER_ENCODING in request.headers:
+            self._keeps_data = True
+        if not self._messages and self._parser is not None:
             self._parser.message_consumed()  # aiohttp forgets this if the body ends late
         if self.admitted:  # it had no turn, because it is invalid
             self.admitted = False

@@ -70,6 +70,7 @@ class Overload:
         """Decide whether to refuse a request whose turn has come after so many seconds."""
         long = waited > self._longest / 4
         if not (long or self.busy):
+            self._turn = math.nan  # from this one to the next long wait is no time of an answer
             return False
         self._end_overload(now)
         if long:

@@ -24,7 +24,12 @@ def require_c_parser() -> None:
 
 
 def stays_open(message: Any) -> bool:
-    """Whether a parsed message is a request on a connection that stays open, and stays HTTP/1.1."""
-    if not isinstance(message, http_parser.RawRequestMessage) or message.upgrade:
+    """
+    Whether a parsed message is a request as Go sends it, on a connection that stays as it is.
+
+    It stays open and HTTP/1.1, and the body has a length.
+    """
+    if not isinstance(message, http_parser.RawRequestMessage):
         return False
-    return message.version == HttpVersion11 and not message.should_close
+    ends = message.upgrade or message.should_close or message.chunked
+    return message.version == HttpVersion11 and not ends
