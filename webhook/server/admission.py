@@ -68,7 +68,6 @@ class _Call(NamedTuple):
 
     Attributes:
         started: When the request was read, by the endpoint's clock.
-        timeout: Seconds that the caller waits.
         left: Seconds until the answer must be ready, from its reading on.
         long: Bytes of a body that counts until the answer; 0 for a short one.
         missing: Gets facts that the caches lack; None if there is nothing to wait for.
@@ -76,7 +75,6 @@ class _Call(NamedTuple):
 
     started: float
     hook: AnyHook
-    timeout: float
     left: float
     context: ReviewContext
     review: AdmissionRequest
@@ -156,14 +154,16 @@ class Admission(HttpEndpoint):
         call = self._waiting.pop(connection, None)
         try:
             if call is None:
-                call = await self._read(connection, request, started)
+                call, timeout = await self._read(connection, request, started)
                 long, uid = call.long, call.review.uid
-                call = self._begin(connection, call)
-            review, hook, context, uid = call.review, call.hook, call.context, call.review.uid
-            if call.missing is not None:
+                self.callers.prove(connection, started)
+                missing = fetch(call.review, call.hook, call.context, timeout)
+            else:
+                missing, uid = call.missing, call.review.uid
+            review, hook, context = call.review, call.hook, call.context
+            if missing is not None:
                 # A wait for a pod has limits of its own, and takes no place of other reviews.
-                bind = hook is BindHook.BIND
-                work = call.missing if bind else self._wait(call.missing, call.left)
+                work = missing if hook is BindHook.BIND else self._wait(missing, call.left)
                 context = context._replace(facts=await work or context.facts)
             if long and hook is not BindHook.BIND:  # only the event loop may change ranks
                 verdict, written = await self._decide_long(review, hook, context, call.left)
@@ -192,8 +192,9 @@ class Admission(HttpEndpoint):
             left = self._time_left(connection, started, timeout)
             context = self.context
             review = admission.decode(body, context.policy.pod_templates)
-            call = self._begin(connection, _Call(started, hook, timeout, left, context, review))
-            if call.missing is not None:
+            self.callers.prove(connection, started)
+            if (missing := fetch(review, hook, context, timeout)) is not None:
+                call = _Call(started, hook, left, context, review, missing=missing)
                 self._waiting[connection] = call  # for ``answer``, which is next
                 return None
             verdict, written = decide(review, hook, context)
@@ -236,8 +237,12 @@ class Admission(HttpEndpoint):
 
     async def _read(
         self, connection: HttpConnection, request: web.BaseRequest, started: float
-    ) -> "_Call":
-        """Read a review; if this succeeds, the body of a long one counts until it is freed."""
+    ) -> tuple["_Call", float]:
+        """
+        Read a review, and the timeout of its caller.
+
+        If this succeeds, the body of a long one counts until it is freed.
+        """
         path, method = request.raw_path, request.method
         hook, timeout = self._admit(connection, path, method, request.headers)
         body = self._bodies.read_short(request) or await self._bodies.read(request, timeout)
@@ -254,13 +259,7 @@ class Admission(HttpEndpoint):
             if long:
                 self._bodies.free(long)
             raise
-        return _Call(started, hook, timeout, left, context, review, long)
-
-    def _begin(self, connection: HttpConnection, call: "_Call") -> "_Call":
-        """Find out what a valid review has to wait for, and begin to look it up."""
-        self.callers.prove(connection, call.started)
-        missing = fetch(call.review, call.hook, call.context, call.timeout)
-        return call if missing is None else call._replace(missing=missing)
+        return _Call(started, hook, left, context, review, long), timeout
 
     async def _decode_long(
         self, bodies: list[bytes | bytearray], policy: Policy, seconds: float
