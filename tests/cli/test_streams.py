@@ -113,32 +113,27 @@ def test_an_error_that_cannot_be_written_keeps_its_code(
     assert ran.returncode == code
 
 
+def run_in_ascii(folder: Path, *arguments: str) -> bytes:
+    """Run a command whose output has no other letters; returns the output."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    command = [*EVENSPREAD, *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, check=False
+    ).stdout
+
+
 def test_letters_that_the_encoding_lacks_are_escaped(folder: Path) -> None:
     (folder / "pod.yaml").write_text(files.POD.replace("web-1", "wëb") + files.BROKEN)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
 
-    out = subprocess.run(
-        [*EVENSPREAD, "validate", "-f", "pod.yaml"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        check=False,
-    ).stdout
+    out = run_in_ascii(folder, "validate", "-f", "pod.yaml")
 
     assert rb"Pod shop/w\xebb: denied" in out
 
 
 def test_bars_that_the_encoding_lacks_are_replaced(folder: Path) -> None:
     shop = ROOT / "docs" / "walkthrough" / "shop.yaml"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
 
-    out = subprocess.run(
-        [*EVENSPREAD, "explain", "web-3", "-n", "shop", "--facts", str(shop)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        check=False,
-    ).stdout
+    out = run_in_ascii(folder, "explain", "web-3", "-n", "shop", "--facts", str(shop))
 
     assert b"us-1a   1      1     ####################  2     over 1\n" in out
 

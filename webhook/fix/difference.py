@@ -76,8 +76,8 @@ def _compare_window(
         size: Lines to compare; more if they have no line in common.
     """
     while True:
-        one, other = old[start : start + size], new[new_start : new_start + size]
-        matcher = SequenceMatcher(None, one, other, autojunk=False)
+        lines, new_lines = old[start : start + size], new[new_start : new_start + size]
+        matcher = SequenceMatcher(None, lines, new_lines, autojunk=False)
         changes = [
             _Change(start + first, start + end, new_start + new_first, new_start + new_end)
             for tag, first, end, new_first, new_end in matcher.get_opcodes()

@@ -185,7 +185,7 @@ class Admission(HttpEndpoint):
     def answer_now(
         self, connection: HttpConnection, message: http_parser.RawRequestMessage, body: bytes
     ) -> bytes | None:
-        """Answer a short review whose facts are known; ``answer`` reports errors of others."""
+        """Answer a short review whose facts are known; ``answer`` takes all others, and errors."""
         self.last_call = started = self.clock()
         try:
             hook, timeout = self._admit(connection, message.path, message.method, message.headers)
@@ -237,7 +237,7 @@ class Admission(HttpEndpoint):
 
     async def _read(
         self, connection: HttpConnection, request: web.BaseRequest, started: float
-    ) -> tuple["_Call", float]:
+    ) -> tuple[_Call, float]:
         """
         Read a review, and the timeout of its caller.
 
@@ -255,7 +255,7 @@ class Admission(HttpEndpoint):
                 review = await self._decode_long(bodies, context.policy, left)
             else:
                 review = admission.decode(body, context.policy.pod_templates)
-        except BaseException:
+        except BaseException:  # a cancellation too: nobody else frees the body
             if long:
                 self._bodies.free(long)
             raise

@@ -243,9 +243,9 @@ async def test_a_turn_starts_with_what_is_read_first() -> None:
         times = iter([1.0, 2.0])
         server.admission.clock = lambda: next(times)
 
-        starts = [server.admission.start_turn() for _ in range(2)]
+        starts = [server.admission.turn_start() for _ in range(2)]
         await asyncio.sleep(0)
-        starts.append(server.admission.start_turn())
+        starts.append(server.admission.turn_start())
 
     assert starts == [1.0, 1.0, 2.0]
 

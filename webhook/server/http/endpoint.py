@@ -94,7 +94,7 @@ class HttpConnection(web.RequestHandler):
             if not self._refuse(data):
                 super().data_received(data)
             return
-        self.received = self._endpoint.start_turn()
+        self.received = self._endpoint.turn_start()
         if self._waits() and not self.writing_paused and not self._endpoint.draining:
             self._parse_and_answer(data)
         else:
@@ -142,9 +142,11 @@ class HttpConnection(web.RequestHandler):
             super().data_received(data)
         finally:
             self._waiter = waiter
-        if len(self._messages) == 1 and waiter is not None and self._answer(*self._messages[0]):
+        if waiter is None or waiter.done() or not self._messages:
+            return
+        if len(self._messages) == 1 and self._answer(*self._messages[0]):
             self._messages.clear()
-        elif self._messages and waiter is not None and not waiter.done():
+        else:
             waiter.set_result(None)
 
     def _answer(self, message: Any, content: StreamReader) -> bool:
@@ -237,7 +239,7 @@ class HttpEndpoint(web.Server, ABC):
         self._turn = math.nan  # when this turn of the event loop began to read
         self._soon = asyncio.get_running_loop().call_soon
 
-    def start_turn(self) -> float:
+    def turn_start(self) -> float:
         """
         Return when this turn of the event loop began to read, by ``clock``.
 
